@@ -1,0 +1,46 @@
+# Is there a CUDA compiler, and is there a GPU? Everything but gpu's CUDA half builds without either.
+
+set(PAGELAB_CUDA "AUTO" CACHE STRING "Build the CUDA half: AUTO (when nvcc is found), ON or OFF")
+set_property(CACHE PAGELAB_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(PAGELAB_CUDA_ARCHITECTURES "80-virtual" CACHE STRING
+  "GPU code to build, as CMAKE_CUDA_ARCHITECTURES takes it; PTX of an old generation runs on every newer one")
+
+set(PAGELAB_HAS_CUDA OFF)
+if(NOT PAGELAB_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_ARCHITECTURES "${PAGELAB_CUDA_ARCHITECTURES}")
+    set(CMAKE_CUDA_STANDARD 20)
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    set(PAGELAB_HAS_CUDA ON)
+  elseif(PAGELAB_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "PAGELAB_CUDA is ON, but no CUDA compiler was found: put nvcc on PATH, set "
+      "CMAKE_CUDA_COMPILER, or configure with PAGELAB_CUDA=AUTO to build without CUDA.")
+  endif()
+endif()
+
+# Sets RESULT to the sentence that the configure summary and nothing else prints about CUDA.
+function(pagelab_describe_cuda RESULT)
+  find_program(PAGELAB_NVIDIA_SMI nvidia-smi)
+  set(gpu "")
+  if(PAGELAB_NVIDIA_SMI)
+    execute_process(COMMAND ${PAGELAB_NVIDIA_SMI} --query-gpu=name --format=csv,noheader
+      OUTPUT_VARIABLE gpu ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed)
+    if(failed)
+      set(gpu "")
+    endif()
+  endif()
+  string(REPLACE "\n" ", " gpu "${gpu}")
+  if(PAGELAB_CUDA STREQUAL "OFF")
+    set(text "off by PAGELAB_CUDA=OFF; kernels run in the simulator")
+  elseif(NOT PAGELAB_HAS_CUDA)
+    set(text "no CUDA compiler found; kernels run in the simulator")
+  elseif(gpu STREQUAL "")
+    set(text "nvcc ${CMAKE_CUDA_COMPILER_VERSION}, no GPU on this machine; CUDA kernels are built, GPU tests will be skipped")
+  else()
+    set(text "nvcc ${CMAKE_CUDA_COMPILER_VERSION}, GPU: ${gpu}")
+  endif()
+  set(${RESULT} "${text}" PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,51 @@
+# What is built, and the flags that every target shares.
+
+option(PAGELAB_PROGRAM "Build the pagelab program" ${PROJECT_IS_TOP_LEVEL})
+option(PAGELAB_TESTS "Build the tests and lessons (needs doctest)" ${PROJECT_IS_TOP_LEVEL})
+option(PAGELAB_BENCHMARKS "Build the benchmarks (needs Google Benchmark)" ${PROJECT_IS_TOP_LEVEL})
+option(PAGELAB_DOCS "Add the target docs (needs Doxygen)" ${PROJECT_IS_TOP_LEVEL})
+option(PAGELAB_WERROR "Warnings are errors" ${PROJECT_IS_TOP_LEVEL})
+option(PAGELAB_STATIC "Link libstdc++, the CUDA runtime and fmt statically (for a bare GPU machine)" OFF)
+set(PAGELAB_MARCH "x86-64-v3" CACHE STRING "The CPU to compile for, as g++'s -march names it")
+set(PAGELAB_SANITIZE "" CACHE STRING "Sanitizers of the host code: empty, 'address,undefined' or 'thread'")
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+endif()
+
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+# pagelab_options: the language, the warnings, and the floating-point rules of every target.
+add_library(pagelab_options INTERFACE)
+add_library(pagelab::options ALIAS pagelab_options)
+target_compile_features(pagelab_options INTERFACE cxx_std_20)
+target_include_directories(pagelab_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/pagelab>)
+# No contraction behind our back: every fused multiply-add is written `fma`, so that the same
+# source gives the same bits on the CPU and on the GPU.
+target_compile_options(pagelab_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-march=${PAGELAB_MARCH};-ffp-contract=off>)
+
+# pagelab_warnings: for our own sources only, never for those of a project that uses pagelab.
+add_library(pagelab_warnings INTERFACE)
+target_compile_options(pagelab_warnings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>
+  $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${PAGELAB_WERROR}>>:-Werror>)
+
+# pagelab_sanitizers: everything but the checked kernels, which bring handlers of their own.
+add_library(pagelab_sanitizers INTERFACE)
+if(PAGELAB_SANITIZE)
+  target_compile_options(pagelab_sanitizers INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${PAGELAB_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+  target_link_options(pagelab_sanitizers INTERFACE
+    $<$<LINK_LANGUAGE:CXX>:-fsanitize=${PAGELAB_SANITIZE}>)
+endif()
+# pagelab_fmt: Debian has no static fmt, so a program that is carried elsewhere takes the headers alone.
+add_library(pagelab_fmt INTERFACE)
+target_link_libraries(pagelab_fmt INTERFACE $<IF:$<BOOL:${PAGELAB_STATIC}>,fmt::fmt-header-only,fmt::fmt>)
+if(PAGELAB_STATIC)
+  add_link_options(-static-libstdc++ -static-libgcc)
+endif()

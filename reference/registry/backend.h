@@ -1,0 +1,76 @@
+/// \file
+/// The interface behind which every implementation of attention stands. A backend makes one
+/// `AttentionImpl` a layer; the impl owns that layer's cache, in its target's memory, and does two
+/// things with it: store new tokens, and attend.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reference/contract/attention_step.h"
+
+namespace pagelab {
+
+/// What one attention call returns.
+struct AttentionResult {
+  Tensor output;  ///< [T, num_query_heads, head_size_v], the backend's output dtype; padding rows 0
+  Tensor lse;     ///< [num_query_heads, T], natural log, float64 or float32; padding rows −∞
+  KvCache cache;  ///< after the step's tokens were written
+};
+
+/// One layer's attention and its cache.
+/// \source vLLM v1/attention/backend.py, AttentionImpl
+class AttentionImpl {
+ public:
+  virtual ~AttentionImpl() = default;
+
+  /// Stores new keys and values.
+  /// \param key           [T, num_kv_heads, head_size], any activation dtype
+  /// \param value         [T, num_kv_heads, head_size_v]
+  /// \param slot_mapping  [T] kNoSlot stores nothing
+  /// \throws Error        if a shape, dtype or slot does not fit the cache
+  virtual void do_kv_cache_update(const Tensor& key,
+                                  const Tensor& value,
+                                  const std::vector<std::int64_t>& slot_mapping) = 0;
+
+  /// Attends over the cache (over `key` and `value` for AttnType::kEncoderOnly).
+  /// \param query     [T, num_query_heads, head_size]
+  /// \param key       [T, num_kv_heads, head_size], read for kEncoderOnly alone
+  /// \param value     [T, num_kv_heads, head_size_v], read for kEncoderOnly alone
+  /// \param metadata  the batch; queries longer than their sequence are legal here
+  /// \param variant   the kind of attention
+  /// \param output    set to [T, num_query_heads, head_size_v]
+  /// \param lse       set to [num_query_heads, T]
+  /// \throws Error    for an inconsistent step, or a variant that the backend does not support
+  virtual void forward(const Tensor& query,
+                       const Tensor& key,
+                       const Tensor& value,
+                       const CommonAttentionMetadata& metadata,
+                       const AttentionVariant& variant,
+                       Tensor& output,
+                       Tensor& lse) = 0;
+
+  /// The cache, copied back to the host.
+  virtual KvCache kv_cache() const = 0;
+};
+
+/// A way to compute attention, on one target.
+/// \source vLLM v1/attention/backend.py, AttentionBackend
+class AttentionBackend {
+ public:
+  virtual ~AttentionBackend() = default;
+
+  virtual std::string name() const = 0;    ///< "REFERENCE", "NAIVE", ...: one name everywhere
+  virtual std::string target() const = 0;  ///< "cpu", "simulator" or "cuda"
+
+  /// An impl for one layer, whose cache starts with these contents.
+  virtual std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const = 0;
+};
+
+/// Validates a step, stores its tokens and attends: the whole contract of a paged kernel.
+/// \throws Error  if the step is inconsistent or the backend cannot do it
+AttentionResult attend(const AttentionStep& step, const AttentionBackend& backend);
+
+}  // namespace pagelab

@@ -1,0 +1,23 @@
+/// \file
+/// Where the tests find their files, and what they do without a GPU.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace pagelab::test {
+
+/// The root of the checkout: $PAGELAB_SOURCE_DIR if set (a test program carried to another
+/// machine), else where the tests were compiled.
+std::filesystem::path source_dir();
+
+/// tests/golden in that checkout.
+std::filesystem::path golden_dir();
+
+/// Whether PAGELAB_REQUIRE_GPU=1 makes a missing GPU a failure instead of a skip.
+bool gpu_is_required();
+
+/// Prints "SKIPPED: why", which ctest counts as skipped, or fails under PAGELAB_REQUIRE_GPU=1.
+void skip_for_want_of_a_gpu(const std::string& why);
+
+}  // namespace pagelab::test
