@@ -36,7 +36,8 @@ struct CommonAttentionMetadata {
   std::int64_t num_actual_tokens() const { return query_start_loc.back(); }
   /// Query tokens of a request in this step.
   std::int64_t query_len(std::int64_t req_idx) const {
-    return query_start_loc[req_idx + 1] - query_start_loc[req_idx];
+    const std::int64_t end = query_start_loc[req_idx + 1];
+    return end - query_start_loc[req_idx];
   }
   /// The longest query of the batch; 0 for an empty batch.
   std::int64_t max_query_len() const;

@@ -8,22 +8,31 @@
 
 namespace pagelab {
 
-/// What the step will be used for; storing has one rule more than attending.
+/// What the step will be used for; storing has rules of its own.
 enum class StepUse : std::uint8_t {
-  kStoreAndAttend,  ///< new keys and values go to the cache first: no query may exceed its sequence
-  kAttend,          ///< the cache is read as it is: longer queries are legal, aligned bottom right
+  /// New keys and values go to the cache first. Slots are checked against the cache, the block
+  /// table and each other; where any token is stored, no query may exceed its sequence.
+  kStoreAndAttend,
+  /// The cache is read as it is, and of the slots only their number is checked. Longer queries are
+  /// legal, aligned bottom right.
+  kAttend,
 };
 
 /// Checks a whole step.
+/// \param step    the step
+/// \param use     storing and attending, or attending only
 /// \throws Error  for the first inconsistency found, in one sentence
 void validate(const AttentionStep& step, StepUse use = StepUse::kStoreAndAttend);
 
 /// Checks the batch against the cache that it will read and write.
+/// A stored token's slot must be the one that the block table gives its position; for the encoder
+/// types, whose tokens have no place in the table, any slot of the cache will do.
 /// \param metadata    the batch
-/// \param attn_type   for kEncoderOnly nothing is read from the cache
+/// \param attn_type   for kEncoderOnly nothing is read from the cache, so the block table need not
+///                    cover the sequences
 /// \param num_tokens  T, rows of query, key and value
 /// \param spec        sizes of the cache
-/// \param use         storing or attending only
+/// \param use         storing and attending, or attending only
 /// \throws Error      for the first inconsistency found, in one sentence
 void validate(const CommonAttentionMetadata& metadata,
               AttnType attn_type,
@@ -31,8 +40,13 @@ void validate(const CommonAttentionMetadata& metadata,
               const KvCacheSpec& spec,
               StepUse use);
 
-/// Checks the options of the attention.
-/// \throws Error  for the first inconsistency found, in one sentence
+/// Checks the options of the attention: finite numbers in range, one slope and one sink a query
+/// head, and nothing that the attention type has no meaning for. Scale and soft cap must be
+/// positive and within float32's normal range, because every kernel computes with them in float32.
+/// \param variant          the options
+/// \param num_query_heads  query heads
+/// \param metadata         the batch, whose requests the prefix-LM ranges name
+/// \throws Error           for the first inconsistency found, in one sentence
 void validate(const AttentionVariant& variant,
               std::int64_t num_query_heads,
               const CommonAttentionMetadata& metadata);

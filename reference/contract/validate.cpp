@@ -1,0 +1,98 @@
+#include "reference/contract/validate.h"
+
+#include <cmath>
+#include <limits>
+
+#include "reference/contract/refuse.h"
+
+namespace pagelab {
+namespace {
+
+void validate_array(const char* name, const Tensor& array, const char* axes, DType query_dtype) {
+  if (array.rank() != 3) {
+    refuse("{} has shape {}, but its axes must be {}.", name, to_string(array.shape()), axes);
+  }
+  if (!is_activation_dtype(array.dtype())) {
+    refuse("{} is {}, but query, key and value must be float64, float32, float16 or bfloat16.",
+           name, to_string(array.dtype()));
+  }
+  if (array.dtype() != query_dtype) {
+    refuse("{} is {}, but query is {}, and all three arrays must have the same dtype.", name,
+           to_string(array.dtype()), to_string(query_dtype));
+  }
+  if (array.shape()[1] < 1 || array.shape()[2] < 1) {
+    refuse("{} has shape {}, but it must have at least one head and one element a head.", name,
+           to_string(array.shape()));
+  }
+}
+
+void validate_arrays(const AttentionStep& step) {
+  const DType dtype = step.query.dtype();
+  validate_array("query", step.query, "[num_tokens, num_query_heads, head_size]", dtype);
+  validate_array("key", step.key, "[num_tokens, num_kv_heads, head_size]", dtype);
+  validate_array("value", step.value, "[num_tokens, num_kv_heads, head_size_v]", dtype);
+  if (step.key.shape()[0] != step.num_tokens()) {
+    refuse("key has {} tokens, but query has {}.", step.key.shape()[0], step.num_tokens());
+  }
+  if (step.value.shape()[0] != step.num_tokens()) {
+    refuse("value has {} tokens, but query has {}.", step.value.shape()[0], step.num_tokens());
+  }
+  if (step.value.shape()[1] != step.num_kv_heads()) {
+    refuse("value has {} heads, but key has {}.", step.value.shape()[1], step.num_kv_heads());
+  }
+  if (step.key.shape()[2] != step.head_size()) {
+    refuse("key's head_size is {}, but query's is {}.", step.key.shape()[2], step.head_size());
+  }
+  if (step.num_query_heads() % step.num_kv_heads() != 0) {
+    refuse("query has {} heads, which is not a multiple of the {} KV heads.",
+           step.num_query_heads(), step.num_kv_heads());
+  }
+}
+
+// A quantisation factor for the whole cache, or one a head.
+void validate_cache_scale(const char* name,
+                          const std::vector<float>& scale,
+                          const KvCacheSpec& spec) {
+  const std::int64_t length = static_cast<std::int64_t>(scale.size());
+  if (length != 1 && length != spec.num_kv_heads) {
+    refuse("{} has {} entries, but it must have 1, or 1 for each of the {} KV heads.", name, length,
+           spec.num_kv_heads);
+  }
+  for (std::int64_t head_idx = 0; head_idx < length; ++head_idx) {
+    const float factor = scale[head_idx];
+    if (!(factor > 0.0f && std::isfinite(factor))) {
+      refuse("{}[{}] is {}, but a scale must be positive and finite.", name, head_idx, factor);
+    }
+    if (!is_fp8(spec.dtype) && factor != 1.0f) {
+      refuse("{}[{}] is {}, but the cache is {}, and only fp8 caches have a scale other than 1.",
+             name, head_idx, factor, to_string(spec.dtype));
+    }
+  }
+}
+
+void validate_cache(const AttentionStep& step) {
+  const KvCacheSpec& spec = step.cache.spec();
+  if (spec.num_kv_heads != step.num_kv_heads()) {
+    refuse("the cache has {} KV heads, but key has {}.", spec.num_kv_heads, step.num_kv_heads());
+  }
+  if (spec.head_size != step.head_size()) {
+    refuse("the key cache's head_size is {}, but key's is {}.", spec.head_size, step.head_size());
+  }
+  if (spec.head_size_v != step.head_size_v()) {
+    refuse("the value cache's head_size_v is {}, but value's is {}.", spec.head_size_v,
+           step.head_size_v());
+  }
+  validate_cache_scale("k_scale", step.cache.k_scale, spec);
+  validate_cache_scale("v_scale", step.cache.v_scale, spec);
+}
+
+}  // namespace
+
+void validate(const AttentionStep& step, StepUse use) {
+  validate_arrays(step);
+  validate_cache(step);
+  validate(step.metadata, step.variant.attn_type, step.num_tokens(), step.cache.spec(), use);
+  validate(step.variant, step.num_query_heads(), step.metadata);
+}
+
+}  // namespace pagelab
