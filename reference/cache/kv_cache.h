@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "reference/tensor/tensor.h"
@@ -22,7 +23,7 @@ enum class KvOrder : std::uint8_t {
 enum class KvPacking : std::uint8_t {
   kApart,               ///< two arrays: [num_blocks, …, D] and [num_blocks, …, Dv]
   kOneRow,              ///< one array, K then V in each row: [num_blocks, …, D + Dv] (vLLM 0.32)
-  kInterleavedByBlock,  ///< one array, a block's keys before its values: [num_blocks, 2, …, D]
+  kInterleavedByBlock,  ///< one array, a block's keys before its values: [num_blocks, 2 · …]
 };
 
 /// A physical arrangement of the cache.
@@ -80,6 +81,31 @@ class KvCache {
   /// \copydoc arrays
   const std::vector<Tensor>& arrays() const { return arrays_; }
 
+  /// The keys, through strides: [num_blocks, block_size, num_kv_heads, head_size].
+  /// \tparam Stored  the cache's element type
+  /// \throws Error   if it is another one
+  template <typename Stored>
+  TensorView<const Stored, 4> key_view() const {
+    return view_of<const Stored>(key_data(), spec_.head_size, key_strides());
+  }
+  /// \copydoc key_view
+  template <typename Stored>
+  TensorView<Stored, 4> key_view() {
+    return view_of<Stored>(key_data(), spec_.head_size, key_strides());
+  }
+  /// The values, through strides: [num_blocks, block_size, num_kv_heads, head_size_v].
+  /// \tparam Stored  the cache's element type
+  /// \throws Error   if it is another one
+  template <typename Stored>
+  TensorView<const Stored, 4> value_view() const {
+    return view_of<const Stored>(value_data(), spec_.head_size_v, value_strides());
+  }
+  /// \copydoc value_view
+  template <typename Stored>
+  TensorView<Stored, 4> value_view() {
+    return view_of<Stored>(value_data(), spec_.head_size_v, value_strides());
+  }
+
   /// Dequantisation factors: a stored fp8 code times the factor is the key. One element, or one a
   /// KV head. Always 1 for caches that are not fp8. \source  vLLM
   /// model_executor/layers/quantization/kv_cache.py
@@ -105,6 +131,17 @@ class KvCache {
   KvCache with_layout(KvLayout layout) const;
 
  private:
+  template <typename Stored, typename Bytes>
+  TensorView<Stored, 4> view_of(Bytes* data,
+                                std::int64_t row_size,
+                                const KvStrides& strides) const {
+    require_dtype(DTypeOf<std::remove_const_t<Stored>>::kValue);
+    return {reinterpret_cast<Stored*>(data),
+            {spec_.num_blocks, spec_.block_size, spec_.num_kv_heads, row_size},
+            {strides.block, strides.token, strides.head, 1}};
+  }
+  void require_dtype(DType wanted) const;
+
   KvCacheSpec spec_;
   std::vector<Tensor> arrays_;
 };
