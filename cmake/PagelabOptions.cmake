@@ -43,6 +43,24 @@ if(PAGELAB_SANITIZE)
   target_link_options(pagelab_sanitizers INTERFACE
     $<$<LINK_LANGUAGE:CXX>:-fsanitize=${PAGELAB_SANITIZE}>)
 endif()
+
+# How kernels are compiled for the simulator: plain, and with every access to memory reported to the
+# simulator's hooks (simulator/simt/tsan_hooks.cpp). The compiler's instrumentation is used, the
+# sanitizer's runtime is not: nothing is linked with -fsanitize=thread. At -O1 one access of the source
+# stays one reported access. ThreadSanitizer's own runtime has hooks of the same names, so under it
+# there are no checked kernels.
+add_library(pagelab_simulated_kernel INTERFACE)
+target_compile_definitions(pagelab_simulated_kernel INTERFACE PAGELAB_SIMULATED)
+if(PAGELAB_SANITIZE MATCHES "thread")
+  set(PAGELAB_CHECKED_KERNELS OFF)
+else()
+  set(PAGELAB_CHECKED_KERNELS ON)
+  add_library(pagelab_checked_kernel INTERFACE)
+  target_compile_definitions(pagelab_checked_kernel INTERFACE PAGELAB_CHECKED)
+  target_compile_options(pagelab_checked_kernel INTERFACE -O1 -fsanitize=thread
+    $<$<CXX_COMPILER_ID:GNU>:--param=tsan-instrument-func-entry-exit=0>)
+endif()
+
 # pagelab_fmt: Debian has no static fmt, so a program that is carried elsewhere takes the headers alone.
 add_library(pagelab_fmt INTERFACE)
 target_link_libraries(pagelab_fmt INTERFACE $<IF:$<BOOL:${PAGELAB_STATIC}>,fmt::fmt-header-only,fmt::fmt>)

@@ -1,0 +1,81 @@
+#include "simulator/simt/access_check.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "simulator/simt/device_memory.h"
+#include "simulator/simt/running_launch.h"
+
+namespace pagelab::simt {
+
+namespace {
+
+bool is_allowed(ByteState state, AccessKind kind) {
+  return kind == AccessKind::kRead ? state == ByteState::kWritten : state >= ByteState::kUnwritten;
+}
+
+// "4 elements of 4 bytes", or "10 bytes" where the array holds no whole number of them.
+std::string size_of(const DeviceArrayInfo& array, std::size_t element_bytes) {
+  if (array.bytes % element_bytes != 0) return std::to_string(array.bytes) + " bytes";
+  return std::to_string(array.bytes / element_bytes) + " elements of " +
+         std::to_string(element_bytes) + " bytes";
+}
+
+// "element 4", or "bytes 6 to 9" where the access does not start at an element.
+std::string place_in(const DeviceArrayInfo& array, const std::byte* address, std::size_t bytes) {
+  const std::ptrdiff_t offset = address - array.begin;
+  const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(bytes);
+  if (offset % width == 0) return "element " + std::to_string(offset / width);
+  return "bytes " + std::to_string(offset) + " to " + std::to_string(offset + width - 1);
+}
+
+// Notes the sentence. Its own function, so that no string is alive when the kernel is left.
+[[gnu::noinline]] void note_wrong_access(const void* address, std::size_t bytes, AccessKind kind) {
+  running_launch->error = std::string("kernel ") + running_launch->config->kernel +
+                          ", thread block " + to_string(blockIdx) + ", thread " +
+                          to_string(threadIdx) + " " + describe_wrong_access(address, bytes, kind);
+}
+
+}  // namespace
+
+std::string describe_wrong_access(const void* address, std::size_t bytes, AccessKind kind) {
+  const DeviceMemory& memory = device_memory();
+  const std::byte* const first = static_cast<const std::byte*>(address);
+  const ByteState* const states = memory.states() + (first - memory.base());
+  const ByteState* const wrong = std::find_if_not(
+      states, states + bytes, [&](ByteState state) { return is_allowed(state, kind); });
+  if (wrong == states + bytes) return "";
+
+  const std::string verb = kind == AccessKind::kRead ? "reads " : "writes ";
+  const DeviceArrayInfo* const array = memory.nearest_array(address);
+  if (array == nullptr) return verb + "device memory, although there is no array in it.";
+  std::string sentence =
+      verb + place_in(*array, first, bytes) + " of array `" + array->name + "`, which ";
+  if (*wrong == ByteState::kNoArray) {
+    sentence += "has " + size_of(*array, bytes);
+    sentence += array->is_live ? "." : " and was freed.";
+  } else if (*wrong == ByteState::kFreed) {
+    sentence += "was freed (it had " + size_of(*array, bytes) + ").";
+  } else {
+    sentence += "was never written (the array has " + size_of(*array, bytes) + ").";
+  }
+  return sentence;
+}
+
+void check_access(const void* address, std::size_t bytes, AccessKind kind) {
+  if (running_launch == nullptr) return;
+  const DeviceMemory& memory = device_memory();
+  const std::size_t offset = static_cast<std::size_t>(
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory.base()));
+  if (offset >= memory.reserved_bytes()) return;
+  ByteState* const states = memory.states() + offset;
+  for (std::size_t byte = 0; byte < bytes; ++byte) {
+    if (!is_allowed(states[byte], kind)) {
+      note_wrong_access(address, bytes, kind);
+      std::longjmp(running_launch->leave_kernel, 1);
+    }
+    if (kind == AccessKind::kWrite) states[byte] = ByteState::kWritten;
+  }
+}
+
+}  // namespace pagelab::simt
