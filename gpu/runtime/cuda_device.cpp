@@ -1,0 +1,108 @@
+// A GPU as a Device, through the CUDA runtime. Compiled only where there is a CUDA toolkit;
+// no_cuda_device.cpp stands in elsewhere.
+
+#include <cuda_runtime.h>
+#include <fmt/format.h>
+
+#include "gpu/device/last_launch.h"
+#include "gpu/runtime/device.h"
+#include "gpu/runtime/gpu_code.h"
+#include "reference/contract/error.h"
+
+namespace pagelab {
+namespace {
+
+// Work is asynchronous: the call that fails may be an innocent one after the culprit, so the
+// message names the kernel that was launched last.
+void check(cudaError_t status, const std::string& call) {
+  if (status == cudaSuccess) return;
+  std::string sentence = fmt::format("{} failed: {}", call, cudaGetErrorString(status));
+  if (last_launch.kernel != nullptr) {
+    sentence += fmt::format("; the last launch before it was {}", to_string(last_launch));
+  }
+  throw Error(sentence + ".");
+}
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(std::string name) : name_(std::move(name)) {}
+
+  DeviceKind kind() const override { return DeviceKind::kCuda; }
+  std::string name() const override { return name_; }
+  std::string target() const override { return "cuda"; }
+
+  void* allocate(std::size_t bytes, const std::string& array_name) override {
+    void* array = nullptr;
+    check(cudaMalloc(&array, bytes),
+          fmt::format("cudaMalloc of {} bytes for `{}`", bytes, array_name));
+    return array;
+  }
+  void free(void* array) noexcept override { cudaFree(array); }
+
+  void copy_to_device(void* to, const void* from, std::size_t bytes) override {
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice),
+          fmt::format("cudaMemcpy of {} bytes to the device", bytes));
+  }
+  void copy_to_host(void* to, const void* from, std::size_t bytes) override {
+    check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost),
+          fmt::format("cudaMemcpy of {} bytes to the host", bytes));
+  }
+  void fill(void* to, unsigned char value, std::size_t bytes) override {
+    check(cudaMemset(to, value, bytes), fmt::format("cudaMemset of {} bytes", bytes));
+  }
+  void synchronize() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+
+ private:
+  std::string name_;
+};
+
+// What is found once, at the first question: a device, or the reason why there is none.
+struct Search {
+  std::shared_ptr<Device> device;
+  std::string why_not;
+};
+
+Search search_for_device() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) {
+    return {nullptr, "there is no NVIDIA driver, or it is too old for this CUDA runtime"};
+  }
+  if (status != cudaSuccess) return {nullptr, cudaGetErrorString(status)};
+  if (count == 0) return {nullptr, "there is no GPU"};
+
+  int device_idx = 0;
+  cudaDeviceProp properties;
+  if (const cudaError_t failure = cudaGetDevice(&device_idx); failure != cudaSuccess) {
+    return {nullptr, cudaGetErrorString(failure)};
+  }
+  if (const cudaError_t failure = cudaGetDeviceProperties(&properties, device_idx);
+      failure != cudaSuccess) {
+    return {nullptr, cudaGetErrorString(failure)};
+  }
+  const std::string why_not = why_code_does_not_run(PAGELAB_CUDA_ARCHITECTURES, properties.name,
+                                                    {properties.major, properties.minor});
+  if (!why_not.empty()) return {nullptr, why_not};
+  return {std::make_shared<CudaDevice>(properties.name), ""};
+}
+
+const Search& search() {
+  static const Search result = search_for_device();
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<Device> cuda_device() {
+  if (search().device == nullptr) {
+    throw Error(fmt::format("target cuda is not available: {}", search().why_not));
+  }
+  return search().device;
+}
+
+bool cuda_is_available(std::string* why_not) {
+  if (why_not != nullptr) *why_not = search().why_not;
+  return search().device != nullptr;
+}
+
+}  // namespace pagelab

@@ -1,0 +1,21 @@
+// Stands in for cuda_device.cpp in a build without CUDA.
+
+#include "gpu/runtime/device.h"
+#include "reference/contract/error.h"
+
+namespace pagelab {
+namespace {
+constexpr const char* kWhyNot =
+    "this pagelab was built without CUDA (no nvcc was found, or PAGELAB_CUDA is OFF)";
+}  // namespace
+
+std::shared_ptr<Device> cuda_device() {
+  throw Error(std::string("target cuda is not available: ") + kWhyNot + ".");
+}
+
+bool cuda_is_available(std::string* why_not) {
+  if (why_not != nullptr) *why_not = kWhyNot;
+  return false;
+}
+
+}  // namespace pagelab
