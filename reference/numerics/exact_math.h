@@ -30,9 +30,9 @@ inline constexpr float kLn2 = std::numbers::ln2_v<float>;
 
 /// The largest error of each function over all floats, in ulps of the true result (rounded up).
 inline constexpr double kExactExp2Ulps = 0.80;
-inline constexpr double kExactLog2Ulps = 1.00;  ///< \copydoc kExactExp2Ulps
-inline constexpr double kExactLogUlps = 2.00;   ///< \copydoc kExactExp2Ulps
-inline constexpr double kExactTanhUlps = 2.00;  ///< \copydoc kExactExp2Ulps
+inline constexpr double kExactLog2Ulps = 0.95;  ///< \copydoc kExactExp2Ulps
+inline constexpr double kExactLogUlps = 1.79;   ///< \copydoc kExactExp2Ulps
+inline constexpr double kExactTanhUlps = 1.63;  ///< \copydoc kExactExp2Ulps
 
 inline namespace PAGELAB_TARGET {
 
