@@ -6,6 +6,7 @@
 
 #include "reference/cache/block_table.h"
 #include "reference/cache/cache_element.h"
+#include "reference/contract/refuse.h"
 
 namespace pagelab {
 
@@ -16,12 +17,12 @@ void require_rows(const char* name,
                   std::int64_t num_kv_heads,
                   std::int64_t head_size) {
   if (!is_activation_dtype(rows.dtype())) {
-    throw Error(fmt::format("{} is {}; it must be float64, float32, float16 or bfloat16.", name,
-                            to_string(rows.dtype())));
+    refuse("{} is {}; it must be float64, float32, float16 or bfloat16.", name,
+           to_string(rows.dtype()));
   }
   if (rows.rank() != 3 || rows.shape()[1] != num_kv_heads || rows.shape()[2] != head_size) {
-    throw Error(fmt::format("{} has shape {}, but the cache takes [T, {}, {}].", name,
-                            to_string(rows.shape()), num_kv_heads, head_size));
+    refuse("{} has shape {}, but the cache takes [T, {}, {}].", name, to_string(rows.shape()),
+           num_kv_heads, head_size);
   }
 }
 
@@ -42,8 +43,7 @@ void require_slots(const std::vector<std::int64_t>& slot_mapping, const KvCacheS
   std::sort(used.begin(), used.end());
   const auto twice = std::adjacent_find(used.begin(), used.end());
   if (twice != used.end()) {
-    throw Error(fmt::format("slot_mapping holds slot {} twice: one token would overwrite another.",
-                            *twice));
+    refuse("slot_mapping holds slot {} twice: one token would overwrite another.", *twice);
   }
 }
 
@@ -96,13 +96,12 @@ void validate_cache_write(const Tensor& key,
   require_rows("key", key, spec.num_kv_heads, spec.head_size);
   require_rows("value", value, spec.num_kv_heads, spec.head_size_v);
   if (key.dtype() != value.dtype()) {
-    throw Error(fmt::format("key is {}, but value is {}.", to_string(key.dtype()),
-                            to_string(value.dtype())));
+    refuse("key is {}, but value is {}.", to_string(key.dtype()), to_string(value.dtype()));
   }
   const std::int64_t num_tokens = static_cast<std::int64_t>(slot_mapping.size());
   if (key.shape()[0] != num_tokens || value.shape()[0] != num_tokens) {
-    throw Error(fmt::format("key has {} tokens, value {} and slot_mapping {}; they must agree.",
-                            key.shape()[0], value.shape()[0], num_tokens));
+    refuse("key has {} tokens, value {} and slot_mapping {}; they must agree.", key.shape()[0],
+           value.shape()[0], num_tokens);
   }
   require_slots(slot_mapping, spec);
 }

@@ -7,6 +7,7 @@
 
 #include "reference/cache/cache_element.h"
 #include "reference/cache/cache_write.h"
+#include "reference/contract/refuse.h"
 
 namespace pagelab {
 
@@ -15,20 +16,19 @@ namespace {
 void require_blocks(std::span<const std::int32_t> row,
                     std::int64_t num_tokens,
                     const KvCacheSpec& spec) {
-  if (num_tokens < 0)
-    throw Error(fmt::format("num_tokens is {}; it must be at least 0.", num_tokens));
+  if (num_tokens < 0) refuse("num_tokens is {}; it must be at least 0.", num_tokens);
   if (num_tokens == 0) return;
-  if (spec.block_size == 0) throw Error("the cache has no blocks.");
+  if (spec.block_size == 0) refuse("the cache has no blocks.");
   const std::int64_t needed = blocks_for_tokens(num_tokens, spec.block_size);
   if (needed > static_cast<std::int64_t>(row.size())) {
-    throw Error(fmt::format("{} tokens need {} blocks of {}, but the row has {}.", num_tokens,
-                            needed, spec.block_size, row.size()));
+    refuse("{} tokens need {} blocks of {}, but the row has {}.", num_tokens, needed,
+           spec.block_size, row.size());
   }
   for (std::int64_t logical_block = 0; logical_block < needed; ++logical_block) {
     const std::int64_t physical_block = row[static_cast<std::size_t>(logical_block)];
     if (physical_block < 0 || physical_block >= spec.num_blocks) {
-      throw Error(fmt::format("logical block {} of the row is {}, but the cache has {} blocks.",
-                              logical_block, physical_block, spec.num_blocks));
+      refuse("logical block {} of the row is {}, but the cache has {} blocks.", logical_block,
+             physical_block, spec.num_blocks);
     }
   }
 }

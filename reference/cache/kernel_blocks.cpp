@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "reference/contract/error.h"
+#include "reference/contract/refuse.h"
 
 namespace pagelab {
 
@@ -77,13 +77,12 @@ BlockTable kernel_block_table(const BlockTable& manager_table,
                               std::int64_t blocks_per_manager_block,
                               std::int64_t stride) {
   if (blocks_per_manager_block < 1) {
-    throw Error(fmt::format("blocks_per_manager_block is {}; it must be at least 1.",
-                            blocks_per_manager_block));
+    refuse("blocks_per_manager_block is {}; it must be at least 1.", blocks_per_manager_block);
   }
   if (stride == 0) stride = blocks_per_manager_block;
   if (stride < blocks_per_manager_block) {
-    throw Error(fmt::format("stride is {}, but a manager block has {} kernel blocks.", stride,
-                            blocks_per_manager_block));
+    refuse("stride is {}, but a manager block has {} kernel blocks.", stride,
+           blocks_per_manager_block);
   }
 
   constexpr std::int64_t kLargestId = std::numeric_limits<std::int32_t>::max();
@@ -93,8 +92,8 @@ BlockTable kernel_block_table(const BlockTable& manager_table,
     const std::int64_t manager_block = manager_table.entries[entry_idx];
     if (manager_block == kNoBlock) continue;
     if (manager_block < 0 || manager_block > (kLargestId - blocks_per_manager_block) / stride) {
-      throw Error(fmt::format("block id {} has no kernel blocks of stride {} within an int32.",
-                              manager_block, stride));
+      refuse("block id {} has no kernel blocks of stride {} within an int32.", manager_block,
+             stride);
     }
     for (std::int64_t part = 0; part < blocks_per_manager_block; ++part) {
       const std::size_t column = entry_idx * static_cast<std::size_t>(blocks_per_manager_block) +
@@ -109,17 +108,14 @@ BlockTable without_blocks_past_end(const BlockTable& table,
                                    std::span<const std::int32_t> seq_lens,
                                    std::int64_t block_size) {
   if (table.num_reqs != static_cast<std::int64_t>(seq_lens.size())) {
-    throw Error(fmt::format("the table has {} rows, but there are {} lengths.", table.num_reqs,
-                            seq_lens.size()));
+    refuse("the table has {} rows, but there are {} lengths.", table.num_reqs, seq_lens.size());
   }
-  if (block_size < 1)
-    throw Error(fmt::format("block_size is {}; it must be at least 1.", block_size));
+  if (block_size < 1) refuse("block_size is {}; it must be at least 1.", block_size);
 
   BlockTable trimmed = table;
   for (std::int64_t req_idx = 0; req_idx < table.num_reqs; ++req_idx) {
     const std::int64_t seq_len = seq_lens[static_cast<std::size_t>(req_idx)];
-    if (seq_len < 0)
-      throw Error(fmt::format("seq_lens[{}] is {}; it must be at least 0.", req_idx, seq_len));
+    if (seq_len < 0) refuse("seq_lens[{}] is {}; it must be at least 0.", req_idx, seq_len);
     const std::span<std::int32_t> row = trimmed.row(req_idx);
     for (std::int64_t logical_block = blocks_for_tokens(seq_len, block_size);
          logical_block < table.max_blocks_per_req; ++logical_block) {

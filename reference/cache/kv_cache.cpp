@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "reference/contract/refuse.h"
+
 namespace pagelab {
 
 namespace {
@@ -61,10 +63,10 @@ void require_sound(const KvCacheSpec& spec) {
   constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
   for (const auto& [name, size] : sizes) {
     if (size < 0 || size > kMaxSize) {
-      throw Error(fmt::format("{} of the cache is {}; it must be 0 to {}.", name, size, kMaxSize));
+      refuse("{} of the cache is {}; it must be 0 to {}.", name, size, kMaxSize);
     }
   }
-  if (spec.block_size == 0) throw Error("block_size of the cache is 0; it must be at least 1.");
+  if (spec.block_size == 0) refuse("block_size of the cache is 0; it must be at least 1.");
   if (!is_activation_dtype(spec.dtype) && !is_fp8(spec.dtype)) {
     throw Error(
         fmt::format("dtype of the cache is {}; it must be a float type.", to_string(spec.dtype)));
@@ -76,10 +78,10 @@ void require_sound(const KvCacheSpec& spec) {
     room /= std::max<std::int64_t>(size, 1);
   }
   if (room == 0) {
-    throw Error(fmt::format(
+    refuse(
         "a cache of {} blocks of {} tokens, {} heads and {} + {} elements "
         "would have more than 2^40 elements.",
-        spec.num_blocks, spec.block_size, spec.num_kv_heads, spec.head_size, spec.head_size_v));
+        spec.num_blocks, spec.block_size, spec.num_kv_heads, spec.head_size, spec.head_size_v);
   }
 }
 
@@ -156,9 +158,8 @@ void require_array(const char* name,
                    std::int64_t row_size) {
   const Shape wanted = {spec.num_blocks, spec.block_size, spec.num_kv_heads, row_size};
   if (array.dtype() != spec.dtype || array.shape() != wanted) {
-    throw Error(fmt::format("{} is {} {}, but the cache holds {} {}.", name,
-                            to_string(array.dtype()), to_string(array.shape()),
-                            to_string(spec.dtype), to_string(wanted)));
+    refuse("{} is {} {}, but the cache holds {} {}.", name, to_string(array.dtype()),
+           to_string(array.shape()), to_string(spec.dtype), to_string(wanted));
   }
 }
 
@@ -199,8 +200,7 @@ KvCache::KvCache(const KvCacheSpec& spec) : spec_(spec) {
 
 void KvCache::require_dtype(DType wanted) const {
   if (spec_.dtype != wanted) {
-    throw Error(fmt::format("the cache is {}, but {} was asked for.", to_string(spec_.dtype),
-                            to_string(wanted)));
+    refuse("the cache is {}, but {} was asked for.", to_string(spec_.dtype), to_string(wanted));
   }
 }
 

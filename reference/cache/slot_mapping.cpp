@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reference/contract/error.h"
+#include "reference/contract/refuse.h"
 
 namespace pagelab {
 
@@ -10,36 +10,35 @@ namespace {
 
 void require_sound(const ContextParallel& parallel) {
   if (parallel.world_size < 1) {
-    throw Error(fmt::format("world_size is {}; it must be at least 1.", parallel.world_size));
+    refuse("world_size is {}; it must be at least 1.", parallel.world_size);
   }
   if (parallel.rank < 0 || parallel.rank >= parallel.world_size) {
-    throw Error(fmt::format("rank is {}, but there are {} ranks.",  //
-                            parallel.rank, parallel.world_size));
+    refuse("rank is {}, but there are {} ranks.",  //
+           parallel.rank, parallel.world_size);
   }
   if (parallel.interleave < 1) {
-    throw Error(fmt::format("interleave is {}; it must be at least 1.", parallel.interleave));
+    refuse("interleave is {}; it must be at least 1.", parallel.interleave);
   }
 }
 
 void require_sound(std::span<const std::int32_t> query_start_loc,
                    std::span<const std::int32_t> seq_lens) {
   if (query_start_loc.size() != seq_lens.size() + 1) {
-    throw Error(fmt::format("query_start_loc has {} entries, but {} requests need {}.",
-                            query_start_loc.size(), seq_lens.size(), seq_lens.size() + 1));
+    refuse("query_start_loc has {} entries, but {} requests need {}.", query_start_loc.size(),
+           seq_lens.size(), seq_lens.size() + 1);
   }
   if (query_start_loc[0] != 0) {
-    throw Error(fmt::format("query_start_loc[0] is {}; it must be 0.", query_start_loc[0]));
+    refuse("query_start_loc[0] is {}; it must be 0.", query_start_loc[0]);
   }
   for (std::size_t req_idx = 0; req_idx < seq_lens.size(); ++req_idx) {
     const std::int64_t begin = query_start_loc[req_idx];
     const std::int64_t end = query_start_loc[req_idx + 1];
     if (end < begin) {
-      throw Error(fmt::format("query_start_loc[{}] is {}, less than the {} before it.", req_idx + 1,
-                              end, begin));
+      refuse("query_start_loc[{}] is {}, less than the {} before it.", req_idx + 1, end, begin);
     }
     if (end - begin > seq_lens[req_idx]) {
-      throw Error(fmt::format("request {} has {} query tokens, but seq_lens[{}] is {}.", req_idx,
-                              end - begin, req_idx, seq_lens[req_idx]));
+      refuse("request {} has {} query tokens, but seq_lens[{}] is {}.", req_idx, end - begin,
+             req_idx, seq_lens[req_idx]);
     }
   }
 }
@@ -55,9 +54,8 @@ void require_block(std::span<const std::int32_t> row,
                     req_idx, logical_block, position, row.size()));
   }
   if (row[static_cast<std::size_t>(logical_block)] < 0) {
-    throw Error(fmt::format("block_table[{}][{}] is {}, but token {} of request {} lies there.",
-                            req_idx, logical_block, row[static_cast<std::size_t>(logical_block)],
-                            position, req_idx));
+    refuse("block_table[{}][{}] is {}, but token {} of request {} lies there.", req_idx,
+           logical_block, row[static_cast<std::size_t>(logical_block)], position, req_idx);
   }
 }
 
@@ -104,14 +102,12 @@ std::vector<std::int64_t> slot_mapping_of(const BlockTable& block_table,
   require_sound(parallel);
   const std::vector<std::int64_t> positions = positions_of(query_start_loc, seq_lens);
   if (block_table.num_reqs != static_cast<std::int64_t>(seq_lens.size())) {
-    throw Error(fmt::format("block_table has {} rows, but there are {} requests.",
-                            block_table.num_reqs, seq_lens.size()));
+    refuse("block_table has {} rows, but there are {} requests.", block_table.num_reqs,
+           seq_lens.size());
   }
-  if (block_size < 1)
-    throw Error(fmt::format("block_size is {}; it must be at least 1.", block_size));
+  if (block_size < 1) refuse("block_size is {}; it must be at least 1.", block_size);
   if (num_tokens < query_start_loc.back()) {
-    throw Error(fmt::format("num_tokens is {}, but query_start_loc ends at {}.", num_tokens,
-                            query_start_loc.back()));
+    refuse("num_tokens is {}, but query_start_loc ends at {}.", num_tokens, query_start_loc.back());
   }
 
   std::vector<std::int64_t> slots(static_cast<std::size_t>(num_tokens), kNoSlot);

@@ -1,0 +1,245 @@
+#include "reference/attention/paged.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "reference/attention/contiguous.h"
+#include "reference/attention/query_row.h"
+#include "reference/cache/gather.h"
+#include "reference/contract/validate.h"
+
+namespace pagelab {
+
+namespace {
+
+// Results as they are for rows that belong to no request: zeros, and LSE −∞.
+template <typename Real>
+void start_results(const AttentionStep& step, Tensor& output, Tensor& lse) {
+  constexpr DType kDType = DTypeOf<Real>::kValue;
+  output = Tensor(kDType, {step.num_tokens(), step.num_query_heads(), step.head_size_v()});
+  lse = Tensor(kDType, {step.num_query_heads(), step.num_tokens()});
+  std::fill(lse.data<Real>(), lse.data<Real>() + lse.size(), kMinusInfinity<Real>);
+}
+
+// Rows [begin, begin + count) of an array's first axis.
+Tensor rows_of(const Tensor& array, std::int64_t begin, std::int64_t count) {
+  Shape shape = array.shape();
+  shape[0] = count;
+  Tensor rows(array.dtype(), shape);
+  if (rows.size() == 0) return rows;
+  const std::int64_t bytes_per_row = rows.size_in_bytes() / count;
+  std::memcpy(rows.bytes(), array.bytes() + begin * bytes_per_row,
+              static_cast<std::size_t>(rows.size_in_bytes()));
+  return rows;
+}
+
+// Puts one request's results at its rows of the batch.
+template <typename Real>
+void place_results(const RequestAttention& request,
+                   std::int64_t first_token,
+                   Tensor& output,
+                   Tensor& lse) {
+  const std::int64_t elements_per_token = output.shape()[1] * output.shape()[2];
+  const Real* from = request.output.data<Real>();
+  std::copy(from, from + request.output.size(),
+            output.data<Real>() + first_token * elements_per_token);
+  const TensorView<const Real, 2> from_lse = request.lse.view<Real, 2>();
+  const TensorView<Real, 2> to_lse = lse.view<Real, 2>();
+  for (std::int64_t head_idx = 0; head_idx < from_lse.shape[0]; ++head_idx) {
+    for (std::int64_t query_idx = 0; query_idx < from_lse.shape[1]; ++query_idx) {
+      to_lse(head_idx, first_token + query_idx) = from_lse(head_idx, query_idx);
+    }
+  }
+}
+
+// Contiguous attention of each request, over the keys and values that `keys_of` and `values_of`
+// find for it.
+template <typename Real, typename KeysOf, typename ValuesOf>
+void attend_each_request(const AttentionStep& step,
+                         const KeysOf& keys_of,
+                         const ValuesOf& values_of,
+                         Tensor& output,
+                         Tensor& lse) {
+  const CommonAttentionMetadata& metadata = step.metadata;
+  for (std::int64_t req_idx = 0; req_idx < metadata.num_reqs(); ++req_idx) {
+    const std::int64_t first_token = metadata.query_start_loc[static_cast<std::size_t>(req_idx)];
+    const std::int64_t query_len = metadata.query_len(req_idx);
+    if (query_len == 0) continue;
+    const Tensor query = rows_of(step.query, first_token, query_len);
+    const Tensor key = keys_of(req_idx);
+    const Tensor value = values_of(req_idx);
+    const RequestAttention request =
+        contiguous_attention<Real>(query, key, value, step.variant, req_idx);
+    place_results<Real>(request, first_token, output, lse);
+  }
+}
+
+// encoder_only: a request's keys are this step's own tokens; no cache takes part.
+template <typename Real>
+void attend_over_own_tokens(const AttentionStep& step, Tensor& output, Tensor& lse) {
+  const auto own_rows = [&step](const Tensor& array) {
+    return [&step, &array](std::int64_t req_idx) {
+      return rows_of(array, step.metadata.query_start_loc[static_cast<std::size_t>(req_idx)],
+                     step.metadata.query_len(req_idx));
+    };
+  };
+  attend_each_request<Real>(step, own_rows(step.key), own_rows(step.value), output, lse);
+}
+
+// One KV head of the cache, and the request whose context is read from it.
+template <typename Stored>
+struct PagedContext {
+  std::span<const std::int32_t> block_table_row;  // [max_blocks_per_req]
+  std::int64_t seq_len;                           // tokens in the cache
+  TensorView<const Stored, 4> key_cache;    // [num_blocks, block_size, num_kv_heads, head_size]
+  TensorView<const Stored, 4> value_cache;  // [num_blocks, block_size, num_kv_heads, head_size_v]
+  std::int64_t kv_head_idx;
+  float k_scale;
+  float v_scale;
+};
+
+// One query row against the cached tokens of its request, block by block.
+// Two passes: the maximum of the scores first, then the weights.
+template <typename Real, typename Stored>
+void attend_one_row(const QueryRow<Real>& row,
+                    const PagedContext<Stored>& context,
+                    Real* output,
+                    Real* lse) {
+  const std::int64_t block_size = context.key_cache.shape[1];
+  const std::int64_t num_blocks = blocks_for_tokens(context.seq_len, block_size);
+  RowVector<Real> scores(context.seq_len);
+  Real m = kMinusInfinity<Real>;
+  std::int64_t num_visible_keys = 0;
+  for (std::int64_t logical_block = 0; logical_block < num_blocks; ++logical_block) {
+    // Step 1: locate the block
+    const std::int64_t physical_block =
+        context.block_table_row[static_cast<std::size_t>(logical_block)];
+    const std::int64_t first_position = logical_block * block_size;
+    const std::int64_t tokens_in_block = std::min(block_size, context.seq_len - first_position);
+
+    // Step 2: scores
+    for (std::int64_t block_offset = 0; block_offset < tokens_in_block; ++block_offset) {
+      const std::int64_t position = first_position + block_offset;
+      if (!row.sees(position)) continue;
+      const Stored* key = context.key_cache.row(physical_block, block_offset, context.kv_head_idx);
+      const Real query_dot_key = dot(row.query, key, context.k_scale);
+      const Real score = row.score(query_dot_key, position);
+      scores[position] = score;
+      m = larger(score, m);
+      ++num_visible_keys;
+    }
+  }
+  m = larger(row.sink, m);
+
+  Real l = 0;
+  RowVector<Real> acc = RowVector<Real>::Zero(context.value_cache.shape[3]);
+  for (std::int64_t logical_block = 0; logical_block < num_blocks; ++logical_block) {
+    const std::int64_t physical_block =
+        context.block_table_row[static_cast<std::size_t>(logical_block)];
+    const std::int64_t first_position = logical_block * block_size;
+    const std::int64_t tokens_in_block = std::min(block_size, context.seq_len - first_position);
+    for (std::int64_t block_offset = 0; block_offset < tokens_in_block; ++block_offset) {
+      const std::int64_t position = first_position + block_offset;
+      if (!row.sees(position)) continue;
+      // Step 3: softmax update
+      const Real p = softmax_weight(scores[position], m);
+      l = l + p;
+
+      // Step 4: weighted values
+      const Stored* value =
+          context.value_cache.row(physical_block, block_offset, context.kv_head_idx);
+      add_weighted(p, value, context.v_scale, acc);
+    }
+  }
+
+  // Step 5: normalise
+  if (num_visible_keys == 0) {
+    std::fill(output, output + acc.size(), Real{0});
+    *lse = row.sink;
+    return;
+  }
+  if (!row.variant->sinks.empty()) l = l + softmax_weight(row.sink, m);
+  for (Eigen::Index d = 0; d < acc.size(); ++d) {
+    output[d] = canonical_nan(acc[d] / l);
+  }
+  *lse = canonical_nan(m + exact_log(l));
+}
+
+// Every query row of one request.
+template <typename Real, typename Stored>
+void attend_one_request(const AttentionStep& step,
+                        std::int64_t req_idx,
+                        const TensorView<Real, 3>& output,
+                        const TensorView<Real, 2>& lse) {
+  const CommonAttentionMetadata& metadata = step.metadata;
+  const std::int64_t first_token = metadata.query_start_loc[static_cast<std::size_t>(req_idx)];
+  const std::int64_t query_len = metadata.query_len(req_idx);
+  const std::int64_t group_size = step.num_query_heads() / step.num_kv_heads();
+  PagedContext<Stored> context;
+  context.block_table_row = metadata.block_table.row(req_idx);
+  context.seq_len = metadata.seq_lens[static_cast<std::size_t>(req_idx)];
+  context.key_cache = step.cache.key_view<Stored>();
+  context.value_cache = step.cache.value_view<Stored>();
+  for (std::int64_t query_idx = 0; query_idx < query_len; ++query_idx) {
+    const std::int64_t token_idx = first_token + query_idx;
+    const std::int64_t position = context.seq_len - query_len + query_idx;
+    for (std::int64_t head_idx = 0; head_idx < step.num_query_heads(); ++head_idx) {
+      context.kv_head_idx = head_idx / group_size;
+      context.k_scale = step.cache.k_scale_of(context.kv_head_idx);
+      context.v_scale = step.cache.v_scale_of(context.kv_head_idx);
+      const QueryRow<Real> row =
+          query_row<Real>(step.query, token_idx, head_idx, step.variant, req_idx, position);
+      attend_one_row(row, context, output.row(token_idx, head_idx), &lse(head_idx, token_idx));
+    }
+  }
+}
+
+}  // namespace
+
+template <typename Real>
+void paged_attention_by_gather(const AttentionStep& step, Tensor& output, Tensor& lse) {
+  validate(step, StepUse::kAttend);
+  start_results<Real>(step, output, lse);
+  if (step.variant.attn_type == AttnType::kEncoderOnly) {
+    attend_over_own_tokens<Real>(step, output, lse);
+    return;
+  }
+
+  constexpr DType kDType = DTypeOf<Real>::kValue;
+  const CommonAttentionMetadata& metadata = step.metadata;
+  const auto gathered_keys = [&](std::int64_t req_idx) {
+    return gather_keys(step.cache, metadata.block_table.row(req_idx),
+                       metadata.seq_lens[static_cast<std::size_t>(req_idx)], kDType);
+  };
+  const auto gathered_values = [&](std::int64_t req_idx) {
+    return gather_values(step.cache, metadata.block_table.row(req_idx),
+                         metadata.seq_lens[static_cast<std::size_t>(req_idx)], kDType);
+  };
+  attend_each_request<Real>(step, gathered_keys, gathered_values, output, lse);
+}
+
+template <typename Real>
+void paged_attention_in_place(const AttentionStep& step, Tensor& output, Tensor& lse) {
+  validate(step, StepUse::kAttend);
+  start_results<Real>(step, output, lse);
+  if (step.variant.attn_type == AttnType::kEncoderOnly) {
+    attend_over_own_tokens<Real>(step, output, lse);
+    return;
+  }
+
+  const TensorView<Real, 3> output_view = output.view<Real, 3>();
+  const TensorView<Real, 2> lse_view = lse.view<Real, 2>();
+  visit_float_dtype(step.cache.spec().dtype, [&]<typename Stored>(Stored) {
+    for (std::int64_t req_idx = 0; req_idx < step.metadata.num_reqs(); ++req_idx) {
+      attend_one_request<Real, Stored>(step, req_idx, output_view, lse_view);
+    }
+  });
+}
+
+template void paged_attention_by_gather<float>(const AttentionStep&, Tensor&, Tensor&);
+template void paged_attention_by_gather<double>(const AttentionStep&, Tensor&, Tensor&);
+template void paged_attention_in_place<float>(const AttentionStep&, Tensor&, Tensor&);
+template void paged_attention_in_place<double>(const AttentionStep&, Tensor&, Tensor&);
+
+}  // namespace pagelab

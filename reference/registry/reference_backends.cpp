@@ -1,0 +1,70 @@
+#include "reference/registry/reference_backends.h"
+
+#include <string>
+#include <utility>
+
+#include "reference/attention/paged.h"
+#include "reference/cache/cache_write.h"
+
+namespace pagelab {
+
+namespace {
+
+// One layer. Its cache lies in a step whose other parts change from call to call.
+template <typename Real>
+class ReferenceImpl : public AttentionImpl {
+ public:
+  explicit ReferenceImpl(const KvCache& initial_cache) { step_.cache = initial_cache; }
+
+  void do_kv_cache_update(const Tensor& key,
+                          const Tensor& value,
+                          const std::vector<std::int64_t>& slot_mapping) override {
+    reshape_and_cache(key, value, slot_mapping, step_.cache);
+  }
+
+  void forward(const Tensor& query,
+               const Tensor& key,
+               const Tensor& value,
+               const CommonAttentionMetadata& metadata,
+               const AttentionVariant& variant,
+               Tensor& output,
+               Tensor& lse) override {
+    step_.query = query;
+    step_.key = key;
+    step_.value = value;
+    step_.metadata = metadata;
+    step_.variant = variant;
+    paged_attention_in_place<Real>(step_, output, lse);  // validates the step
+  }
+
+  KvCache kv_cache() const override { return step_.cache; }
+
+ private:
+  AttentionStep step_;
+};
+
+template <typename Real>
+class ReferenceBackend : public AttentionBackend {
+ public:
+  explicit ReferenceBackend(std::string name) : name_(std::move(name)) {}
+  std::string name() const override { return name_; }
+  std::string target() const override { return "cpu"; }
+  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
+    return std::make_unique<ReferenceImpl<Real>>(initial_cache);
+  }
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttentionBackend> make_reference_backend() {
+  return std::make_unique<ReferenceBackend<double>>("REFERENCE");
+}
+
+std::unique_ptr<AttentionBackend> make_reference_float_backend() {
+  return std::make_unique<ReferenceBackend<float>>("REFERENCE_FLOAT");
+}
+
+}  // namespace pagelab
