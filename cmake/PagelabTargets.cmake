@@ -40,6 +40,49 @@ function(pagelab_add_test name)
     PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED:" TIMEOUT 1200 LABELS "${name};${arg_LABELS}")
 endfunction()
 
+# pagelab_add_lesson(NN_name): the lesson in the folder of that name. Its example becomes the program
+# lesson_NN_name; its check is compiled against the solution, which must pass, and against each wrong
+# answer, which must be rejected in the task that the answer's first line names ("// Wrong in task 2: ...").
+# The exercise is compiled when `pagelab check` is called, so that a half-written one breaks no build.
+function(pagelab_add_lesson name)
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
+  string(SUBSTRING "${name}" 0 2 number)
+  add_executable(lesson_${name} ${folder}/example.cpp)
+  target_link_libraries(lesson_${name} PRIVATE reference pagelab_warnings pagelab_sanitizers)
+  add_test(NAME "lesson ${number}: the example prints example.txt"
+    COMMAND sh -c "\"$0\" | diff -u \"$1\" -" $<TARGET_FILE:lesson_${name}> ${folder}/example.txt)
+
+  pagelab_add_lesson_check(check_${name}_solution ${folder} solution.h)
+  add_test(NAME "lesson ${number}: the solution passes" COMMAND check_${name}_solution)
+  set_tests_properties("lesson ${number}: the example prints example.txt"
+    "lesson ${number}: the solution passes" PROPERTIES LABELS lessons TIMEOUT 60)
+
+  file(GLOB wrong_answers CONFIGURE_DEPENDS RELATIVE ${folder}/wrong ${folder}/wrong/*.h)
+  foreach(wrong_answer IN LISTS wrong_answers)
+    string(REPLACE ".h" "" mistake ${wrong_answer})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/wrong/${wrong_answer})
+    file(STRINGS ${folder}/wrong/${wrong_answer} first_line LIMIT_COUNT 1)
+    if(NOT first_line MATCHES "^// Wrong in task ([0-9]+):")
+      message(FATAL_ERROR "${folder}/wrong/${wrong_answer} must begin with '// Wrong in task N: why'.")
+    endif()
+    set(task ${CMAKE_MATCH_1})
+    pagelab_add_lesson_check(check_${name}_${mistake} ${folder} wrong/${wrong_answer})
+    set(case "lesson ${number}: the wrong answer ${mistake} is rejected in task ${task}")
+    add_test(NAME "${case}" COMMAND check_${name}_${mistake})
+    set_tests_properties("${case}" PROPERTIES LABELS lessons TIMEOUT 60
+      PASS_REGULAR_EXPRESSION "Task ${task}, [a-z_]+, (is not right yet|crashed|was stopped|is not done)")
+  endforeach()
+endfunction()
+
+# The check of a lesson, compiled against one answer.
+function(pagelab_add_lesson_check target folder answer)
+  add_executable(${target} ${folder}/check.cpp)
+  target_compile_definitions(${target} PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}\"" _GLIBCXX_ASSERTIONS)
+  target_compile_options(${target} PRIVATE -O0)
+  target_link_libraries(${target} PRIVATE lesson_checker reference pagelab_warnings pagelab_sanitizers)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lessons/checks)
+endfunction()
+
 function(pagelab_print_summary)
   if(NOT PROJECT_IS_TOP_LEVEL)
     return()
