@@ -61,6 +61,13 @@ else()
     $<$<CXX_COMPILER_ID:GNU>:--param=tsan-instrument-func-entry-exit=0>)
 endif()
 
+# pagelab_cuda_kernel: how nvcc compiles kernels. Like the host's code, it fuses nothing behind our back.
+# The standard is a flag because CMake before 3.26 drops CMAKE_CUDA_STANDARD 20 without a word.
+add_library(pagelab_cuda_kernel INTERFACE)
+target_compile_options(pagelab_cuda_kernel INTERFACE
+  $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-fmad=false;-Xcompiler=-Wall,-ffp-contract=off>
+  $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${PAGELAB_WERROR}>>:-Werror=all-warnings>)
+
 # pagelab_fmt: Debian has no static fmt, so a program that is carried elsewhere takes the headers alone.
 add_library(pagelab_fmt INTERFACE)
 target_link_libraries(pagelab_fmt INTERFACE $<IF:$<BOOL:${PAGELAB_STATIC}>,fmt::fmt-header-only,fmt::fmt>)

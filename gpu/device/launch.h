@@ -8,6 +8,7 @@
 /// launch returns, and its errors are thrown there.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "gpu/device/keywords.h"
@@ -25,6 +26,21 @@
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
+
+/// Thread blocks of a one-dimensional grid that has a thread for each of so many things.
+/// \param num_threads      1 or more
+/// \param threads_per_cta  threads of a thread block
+/// \throws Error           if a grid cannot have that many
+inline unsigned int ctas_for(std::int64_t num_threads, unsigned int threads_per_cta) {
+  constexpr std::int64_t kMaxCtas = 2147483647;
+  const std::int64_t num_ctas = (num_threads + threads_per_cta - 1) / threads_per_cta;
+  if (num_ctas > kMaxCtas) {
+    throw Error(std::to_string(num_threads) + " threads need " + std::to_string(num_ctas) +
+                " thread blocks of " + std::to_string(threads_per_cta) +
+                ", but a grid has at most " + std::to_string(kMaxCtas) + ".");
+  }
+  return static_cast<unsigned int>(num_ctas);
+}
 
 #if defined(__CUDACC__)
 

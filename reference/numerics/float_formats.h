@@ -165,7 +165,8 @@ PAGELAB_HD inline float decode(Format stored) {
     const float value = static_cast<float>(mantissa) * step * unit;
     return float_from_bits(bits_of(value) | sign);
   }
-  const std::uint32_t float_exponent = exponent_field - 1 + Traits::kMinExponent + 127;
+  const int exponent = static_cast<int>(exponent_field) - 1 + Traits::kMinExponent;
+  const std::uint32_t float_exponent = static_cast<std::uint32_t>(exponent + 127);
   return float_from_bits(sign | (float_exponent << 23) |
                          (mantissa << (23 - Traits::kMantissaBits)));
 }

@@ -1,0 +1,19 @@
+// The kernels of the target that this file is compiled for.
+
+#include "gpu/kernels/kernel_set.h"
+
+#include "gpu/kernels/launchers.h"
+
+namespace pagelab {
+inline namespace PAGELAB_TARGET {
+
+const KernelSet& kernel_set() {
+  static const KernelSet set = {
+      .cache_write_naive = cache_write_naive_launchers(),
+      .paged_attention_naive = paged_attention_naive_launchers(),
+  };
+  return set;
+}
+
+}  // namespace PAGELAB_TARGET
+}  // namespace pagelab

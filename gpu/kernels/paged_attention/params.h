@@ -1,0 +1,51 @@
+/// \file
+/// What the paged-attention kernels get: the step's arrays, the batch, the cache, the variant.
+#pragma once
+
+#include <cstdint>
+
+#include "reference/attention/variants.h"
+#include "reference/cache/kv_cache.h"
+
+namespace pagelab {
+
+/// One launch attends for the whole batch. Plain data, passed by value; pointers are device
+/// addresses. Encoder-only attention is the same with this step's own keys as the cache: blocks of
+/// one token, and block_table[r][j] = query_start_loc[r] + j.
+struct PagedAttentionParams {
+  const void* query = nullptr;       ///< [num_tokens, num_query_heads, head_size]
+  std::int64_t num_tokens = 0;       ///< rows of query, padding included
+  std::int64_t num_query_heads = 0;  ///< a multiple of num_kv_heads
+  std::int64_t num_kv_heads = 0;     ///< KV heads
+  std::int64_t head_size = 0;        ///< elements of a query and a key
+  std::int64_t head_size_v = 0;      ///< elements of a value
+
+  std::int64_t num_reqs = 0;                      ///< requests
+  const std::int32_t* query_start_loc = nullptr;  ///< [num_reqs + 1] first token of each request
+  const std::int32_t* seq_lens = nullptr;         ///< [num_reqs] keys of each request
+  const std::int32_t* block_table = nullptr;      ///< [num_reqs, max_blocks_per_req]
+  std::int64_t max_blocks_per_req = 0;            ///< columns of the block table
+
+  const void* key_cache = nullptr;    ///< first key
+  KvStrides key_strides;              ///< where the others are, in elements
+  const void* value_cache = nullptr;  ///< first value
+  KvStrides value_strides;            ///< where the others are, in elements
+  std::int64_t block_size = 1;        ///< tokens a block
+  const float* k_scales = nullptr;    ///< [num_kv_heads] an fp8 code times this is the key
+  const float* v_scales = nullptr;    ///< [num_kv_heads] likewise for values
+
+  float scale = 1.0f;                   ///< factor on the scores
+  bool has_positions = true;            ///< false: every key is visible (cross attention)
+  VisibilityRule visibility;            ///< causality and window
+  bool has_softcap = false;             ///< whether logit_softcap counts
+  float logit_softcap = 0.0f;           ///< cap · tanh(score / cap)
+  const float* alibi_slopes = nullptr;  ///< [num_query_heads], or nullptr
+  const float* sinks = nullptr;         ///< [num_query_heads], or nullptr
+  const MmPrefixRange* mm_prefix_ranges = nullptr;  ///< [num_mm_prefix_ranges], or nullptr
+  std::int64_t num_mm_prefix_ranges = 0;            ///< prefix-LM ranges of all requests
+
+  float* output = nullptr;  ///< [num_tokens, num_query_heads, head_size_v]
+  float* lse = nullptr;     ///< [num_query_heads, num_tokens] natural log
+};
+
+}  // namespace pagelab
