@@ -26,26 +26,26 @@ void validate_array(const char* name, const Tensor& array, const char* axes, DTy
   }
 }
 
-void validate_arrays(const AttentionStep& step) {
-  const DType dtype = step.query.dtype();
-  validate_array("query", step.query, "[num_tokens, num_query_heads, head_size]", dtype);
-  validate_array("key", step.key, "[num_tokens, num_kv_heads, head_size]", dtype);
-  validate_array("value", step.value, "[num_tokens, num_kv_heads, head_size_v]", dtype);
-  if (step.key.shape()[0] != step.num_tokens()) {
-    refuse("key has {} tokens, but query has {}.", step.key.shape()[0], step.num_tokens());
+void validate_arrays(const Tensor& query, const Tensor& key, const Tensor& value) {
+  const DType dtype = query.dtype();
+  validate_array("query", query, "[num_tokens, num_query_heads, head_size]", dtype);
+  validate_array("key", key, "[num_tokens, num_kv_heads, head_size]", dtype);
+  validate_array("value", value, "[num_tokens, num_kv_heads, head_size_v]", dtype);
+  if (key.shape()[0] != query.shape()[0]) {
+    refuse("key has {} tokens, but query has {}.", key.shape()[0], query.shape()[0]);
   }
-  if (step.value.shape()[0] != step.num_tokens()) {
-    refuse("value has {} tokens, but query has {}.", step.value.shape()[0], step.num_tokens());
+  if (value.shape()[0] != query.shape()[0]) {
+    refuse("value has {} tokens, but query has {}.", value.shape()[0], query.shape()[0]);
   }
-  if (step.value.shape()[1] != step.num_kv_heads()) {
-    refuse("value has {} heads, but key has {}.", step.value.shape()[1], step.num_kv_heads());
+  if (value.shape()[1] != key.shape()[1]) {
+    refuse("value has {} heads, but key has {}.", value.shape()[1], key.shape()[1]);
   }
-  if (step.key.shape()[2] != step.head_size()) {
-    refuse("key's head_size is {}, but query's is {}.", step.key.shape()[2], step.head_size());
+  if (key.shape()[2] != query.shape()[2]) {
+    refuse("key's head_size is {}, but query's is {}.", key.shape()[2], query.shape()[2]);
   }
-  if (step.num_query_heads() % step.num_kv_heads() != 0) {
-    refuse("query has {} heads, which is not a multiple of the {} KV heads.",
-           step.num_query_heads(), step.num_kv_heads());
+  if (query.shape()[1] % key.shape()[1] != 0) {
+    refuse("query has {} heads, which is not a multiple of the {} KV heads.", query.shape()[1],
+           key.shape()[1]);
   }
 }
 
@@ -70,28 +70,35 @@ void validate_cache_scale(const char* name,
   }
 }
 
-void validate_cache(const AttentionStep& step) {
-  const KvCacheSpec& spec = step.cache.spec();
-  if (spec.num_kv_heads != step.num_kv_heads()) {
-    refuse("the cache has {} KV heads, but key has {}.", spec.num_kv_heads, step.num_kv_heads());
+void validate_cache_sizes(const Tensor& key, const Tensor& value, const KvCacheSpec& spec) {
+  if (spec.num_kv_heads != key.shape()[1]) {
+    refuse("the cache has {} KV heads, but key has {}.", spec.num_kv_heads, key.shape()[1]);
   }
-  if (spec.head_size != step.head_size()) {
-    refuse("the key cache's head_size is {}, but key's is {}.", spec.head_size, step.head_size());
+  if (spec.head_size != key.shape()[2]) {
+    refuse("the key cache's head_size is {}, but key's is {}.", spec.head_size, key.shape()[2]);
   }
-  if (spec.head_size_v != step.head_size_v()) {
+  if (spec.head_size_v != value.shape()[2]) {
     refuse("the value cache's head_size_v is {}, but value's is {}.", spec.head_size_v,
-           step.head_size_v());
+           value.shape()[2]);
   }
-  validate_cache_scale("k_scale", step.cache.k_scale, spec);
-  validate_cache_scale("v_scale", step.cache.v_scale, spec);
 }
 
 }  // namespace
 
+void validate(const Tensor& query,
+              const Tensor& key,
+              const Tensor& value,
+              const KvCacheSpec& spec) {
+  validate_arrays(query, key, value);
+  validate_cache_sizes(key, value, spec);
+}
+
 void validate(const AttentionStep& step, StepUse use) {
-  validate_arrays(step);
-  validate_cache(step);
-  validate(step.metadata, step.variant.attn_type, step.num_tokens(), step.cache.spec(), use);
+  const KvCacheSpec& spec = step.cache.spec();
+  validate(step.query, step.key, step.value, spec);
+  validate_cache_scale("k_scale", step.cache.k_scale, spec);
+  validate_cache_scale("v_scale", step.cache.v_scale, spec);
+  validate(step.metadata, step.variant.attn_type, step.num_tokens(), spec, use);
   validate(step.variant, step.num_query_heads(), step.metadata);
 }
 

@@ -24,6 +24,14 @@ enum class StepUse : std::uint8_t {
 /// \throws Error  for the first inconsistency found, in one sentence
 void validate(const AttentionStep& step, StepUse use = StepUse::kStoreAndAttend);
 
+/// Checks the arrays of a step against each other and against the cache that they go with.
+/// \param query   [T, num_query_heads, head_size]
+/// \param key     [T, num_kv_heads, head_size]
+/// \param value   [T, num_kv_heads, head_size_v]
+/// \param spec    sizes of the cache
+/// \throws Error  for the first inconsistency found, in one sentence
+void validate(const Tensor& query, const Tensor& key, const Tensor& value, const KvCacheSpec& spec);
+
 /// Checks the batch against the cache that it will read and write.
 /// A stored token's slot must be the one that the block table gives its position; for the encoder
 /// types, whose tokens have no place in the table, any slot of the cache will do.
