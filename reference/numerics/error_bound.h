@@ -1,0 +1,72 @@
+/// \file
+/// How far a correct implementation may be from the reference: a bound for every element of the
+/// output and of the LSE, computed in double from the data of the step. A result outside it is a
+/// bug; there is no tolerance to tune. The derivation, line by line, is in docs/error_bound.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "reference/contract/attention_step.h"
+#include "reference/tensor/tensor.h"
+
+namespace pagelab {
+
+/// What a float type does to a number that is rounded to it.
+struct FloatLimits {
+  double unit_roundoff;  ///< largest relative error of one rounding: 2^-24 for float32
+  double half_smallest;  ///< largest absolute error among the subnormals: 2^-150 for float32
+  double largest;        ///< largest finite value
+};
+
+/// The limits of a float type.
+/// \throws Error  if the dtype is not a float
+FloatLimits limits_of(DType dtype);
+
+/// In which types an implementation computes, and how many roundings more than the canonical order
+/// it has.
+struct Precision {
+  DType arithmetic = DType::kFloat32;     ///< of scores, softmax and sums: float32 or float64
+  DType probabilities = DType::kFloat32;  ///< p is rounded to it before it multiplies a value
+  DType output = DType::kFloat32;         ///< the result is rounded to it
+
+  /// Roundings that a term of the sums over keys passes besides those of one chain: rescaling by
+  /// online softmax, merging of splits. 0 for the canonical order.
+  std::int64_t extra_roundings = 0;
+
+  /// 0: every sum is allowed its worst case, n roundings in the same direction; nothing correct
+  /// exceeds it. λ > 0: roundings count as independent, and a sum of n terms exceeds its share with
+  /// probability at most 2·exp(−λ²/2) (8: 2.5e-14). Sharper for n > λ², but no promise for data
+  /// whose roundings are alike, such as equal probabilities.
+  double confidence = 0.0;
+
+  /// The canonical order in float: REFERENCE_FLOAT, NAIVE.
+  static Precision canonical_float();
+  /// The canonical order in double: REFERENCE against the exact result.
+  static Precision canonical_double();
+  /// Products of 16-bit operands with float32 sums; p and the result are rounded to `dtype`.
+  /// \param dtype  float16 or bfloat16
+  static Precision tensor_core(DType dtype);
+};
+
+/// "float32 arithmetic, bfloat16 probabilities, bfloat16 output".
+std::string to_string(const Precision& precision);
+
+/// The largest allowed |result − reference|, element by element.
+/// - 0 in padding rows and in rows without a visible key: their results are exact.
+/// - NaN where the reference is not finite: the result has to be equal to it (NaN to NaN).
+/// - +∞ where a number may exceed the range of the arithmetic or of the output.
+struct ErrorBound {
+  Tensor output;  ///< float64 [T, num_query_heads, head_size_v]
+  Tensor lse;     ///< float64 [num_query_heads, T]
+};
+
+/// Bounds the distance between the reference in double and an implementation of this precision that
+/// reads the same stored inputs (quantisation is no part of it).
+/// \param step       its cache already holds this step's tokens: it is read as it stands
+/// \param precision  of the implementation
+/// \throws Error     if the step is inconsistent, or the precision has a type or number it may not
+/// \source           docs/error_bound.md; Higham (2002), chapter 3; Higham and Mary (2019)
+ErrorBound error_bound(const AttentionStep& step, const Precision& precision);
+
+}  // namespace pagelab
