@@ -11,6 +11,8 @@
 
 namespace pagelab::lessons {
 
+using Row = std::vector<double>;
+
 std::string show(double value) {
   if (std::isnan(value)) return "nan";
   std::array<char, 32> text;
@@ -43,23 +45,21 @@ void TaskCheck::expect_close(const std::string& what,
                              double got,
                              double expected,
                              double allowed) const {
-  if (!(std::abs(got - expected) <= allowed)) {
-    fail(what + " " + show(expected) + " (within " + show(allowed) + ")", what + " " + show(got));
-  }
+  expect_close(what, Row{got}, Row{expected}, Row{allowed});
 }
 
 void TaskCheck::expect_close(const std::string& what,
-                             const std::vector<double>& got,
-                             const std::vector<double>& expected,
-                             const std::vector<double>& allowed) const {
-  const std::string all_expected = what + " " + show(expected);
-  const std::string all_got = what + " " + show(got);
-  if (got.size() != expected.size()) fail(all_expected, all_got);
+                             const Row& got,
+                             const Row& expected,
+                             const Row& allowed) const {
+  if (got.size() != expected.size()) fail(what + " " + show(expected), what + " " + show(got));
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (std::abs(got[i] - expected[i]) <= allowed[i]) continue;
-    const std::string place = "; at index " + std::to_string(i) + ": ";
-    fail(all_expected + place + show(expected[i]) + " (within " + show(allowed[i]) + ")",
-         all_got + place + show(got[i]));
+    const bool look_alike = show(expected) == show(got);
+    const std::string place = expected.size() == 1 ? "" : " for element " + std::to_string(i);
+    fail(what + " " + (look_alike ? show_all_digits(expected) : show(expected)) +
+             "; allowed difference" + place + " " + show(allowed[i]),
+         what + " " + (look_alike ? show_all_digits(got) : show(got)));
   }
 }
 

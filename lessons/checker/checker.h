@@ -74,7 +74,7 @@ class TaskCheck {
 
   /// Expects a number within `allowed` of the right one; NaN is never within it.
   void expect_close(const std::string& what, double got, double expected, double allowed) const;
-  /// Expects as many numbers as are right, each within its own allowed distance.
+  /// Expects as many numbers as `expected` has, each within its own allowed distance.
   void expect_close(const std::string& what,
                     const std::vector<double>& got,
                     const std::vector<double>& expected,
