@@ -93,11 +93,15 @@ void validate(const Tensor& query,
   validate_cache_sizes(key, value, spec);
 }
 
+void validate(const KvCache& cache) {
+  validate_cache_scale("k_scale", cache.k_scale, cache.spec());
+  validate_cache_scale("v_scale", cache.v_scale, cache.spec());
+}
+
 void validate(const AttentionStep& step, StepUse use) {
   const KvCacheSpec& spec = step.cache.spec();
   validate(step.query, step.key, step.value, spec);
-  validate_cache_scale("k_scale", step.cache.k_scale, spec);
-  validate_cache_scale("v_scale", step.cache.v_scale, spec);
+  validate(step.cache);
   validate(step.metadata, step.variant.attn_type, step.num_tokens(), spec, use);
   validate(step.variant, step.num_query_heads(), step.metadata);
 }

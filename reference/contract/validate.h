@@ -32,6 +32,10 @@ void validate(const AttentionStep& step, StepUse use = StepUse::kStoreAndAttend)
 /// \throws Error  for the first inconsistency found, in one sentence
 void validate(const Tensor& query, const Tensor& key, const Tensor& value, const KvCacheSpec& spec);
 
+/// Checks a cache's scales.
+/// \throws Error  if there are neither one nor one a KV head, or one of them cannot be a scale
+void validate(const KvCache& cache);
+
 /// Checks the batch against the cache that it will read and write.
 /// A stored token's slot must be the one that the block table gives its position; for the encoder
 /// types, whose tokens have no place in the table, any slot of the cache will do.

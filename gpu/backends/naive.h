@@ -1,0 +1,23 @@
+/// \file
+/// NAIVE: the first CUDA kernels behind the interface of a backend.
+///
+/// What it keeps of vLLM: the division of an attention layer's work into a cache write
+/// (`do_kv_cache_update`, vLLM's reshape_and_cache) and a forward pass that reads the paged cache
+/// through the block table; a cache that stays in device memory from step to step. What it leaves
+/// out: everything that makes a backend fast, and a metadata builder (the batch is copied to the
+/// device as it is). No backend of vLLM's registry corresponds to it.
+#pragma once
+
+#include <memory>
+
+#include "gpu/runtime/device.h"
+#include "reference/registry/backend.h"
+
+namespace pagelab {
+
+/// The backend NAIVE on a device. It accepts every dtype, layout and variant of the contract; its
+/// output is float32, bit for bit that of REFERENCE_FLOAT.
+/// \param device  where the cache lies and the kernels run
+std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device);
+
+}  // namespace pagelab
