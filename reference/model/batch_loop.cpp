@@ -171,7 +171,6 @@ LlamaBatch BatchLoop::build_batch(const StepRecord& record) const {
     const std::int64_t end = begin + scheduled.num_tokens;
     for (std::int64_t position = begin; position < end; ++position) {
       batch.token_ids.push_back(generation.token_at(position));
-      batch.positions.push_back(position);
     }
     const std::int64_t num_tokens = static_cast<std::int64_t>(batch.token_ids.size());
     metadata.query_start_loc.push_back(static_cast<std::int32_t>(num_tokens));
@@ -180,6 +179,7 @@ LlamaBatch BatchLoop::build_batch(const StepRecord& record) const {
     // Inside a prompt the next token is known already.
     if (end == generation.num_tokens()) batch.logits_indices.push_back(num_tokens - 1);
   }
+  batch.positions = positions_of(metadata.query_start_loc, metadata.seq_lens);
   metadata.block_table = BlockTable::from_rows(block_table_rows);
   metadata.slot_mapping =
       slot_mapping_of(metadata.block_table, metadata.query_start_loc, metadata.seq_lens,

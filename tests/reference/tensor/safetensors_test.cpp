@@ -1,9 +1,10 @@
 #include "reference/tensor/safetensors.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <fstream>
+
+#include "tests/support/scratch_folder.h"
 
 using namespace pagelab;
 
@@ -12,18 +13,13 @@ namespace {
 /// A file of the test's own, removed at its end.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& contents)
-      : path_(std::filesystem::temp_directory_path() /
-              ("pagelab_" + std::to_string(getpid()) + ".safetensors")) {
-    std::ofstream(path_, std::ios::binary) << contents;
+  explicit TemporaryFile(const std::string& contents) {
+    std::ofstream(path(), std::ios::binary) << contents;
   }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path path() const { return folder_.path() / "a.safetensors"; }
 
  private:
-  std::filesystem::path path_;
+  pagelab::test::ScratchFolder folder_;
 };
 
 std::string length_prefix(std::uint64_t length) {
