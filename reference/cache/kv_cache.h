@@ -47,7 +47,7 @@ struct KvCacheSpec {
   std::int64_t head_size = 0;     ///< elements of a key, D
   std::int64_t head_size_v = 0;   ///< elements of a value, Dv (usually D)
   DType dtype = DType::kFloat32;  ///< stored element type
-  KvLayout layout;                ///< physical arrangement
+  KvLayout layout = {};           ///< physical arrangement
 };
 
 /// Distances from one index to the next, in elements. Elements of a row are always adjacent.
