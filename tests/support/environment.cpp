@@ -24,7 +24,7 @@ void skip_for_want_of_a_gpu(const std::string& why) {
   if (gpu_is_required()) {
     FAIL("PAGELAB_REQUIRE_GPU=1, but " << why);
   }
-  std::printf("SKIPPED: %s\n", why.c_str());
+  std::printf("SKIPPED: needs a GPU, but %s\n", why.c_str());
 }
 
 }  // namespace pagelab::test

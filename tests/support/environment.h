@@ -17,7 +17,8 @@ std::filesystem::path golden_dir();
 /// Whether PAGELAB_REQUIRE_GPU=1 makes a missing GPU a failure instead of a skip.
 bool gpu_is_required();
 
-/// Prints "SKIPPED: why", which ctest counts as skipped, or fails under PAGELAB_REQUIRE_GPU=1.
+/// Prints "SKIPPED: needs a GPU, but <why>", which ctest counts as skipped, or fails under
+/// PAGELAB_REQUIRE_GPU=1.
 void skip_for_want_of_a_gpu(const std::string& why);
 
 }  // namespace pagelab::test
