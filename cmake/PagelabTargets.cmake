@@ -9,21 +9,41 @@ function(pagelab_library name)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME pagelab_${name})
 endfunction()
 
-# pagelab_add_kernels(FILE.cu ...): each kernel source, compiled by g++ for the simulator (fast and
-# checked) and, where there is nvcc, for the GPU. The g++ builds see a one-line file that includes the
-# real one, because CMake gives a source file one language only; line numbers stay those of the source.
-function(pagelab_add_kernels)
+# pagelab_add_kernels(NAME FILE.cu ...): kernel sources, compiled once a target into the libraries
+# NAME_simulated (by g++, fast), NAME_checked (by g++, every access to device memory checked) and, where
+# there is nvcc, NAME_cuda. NAME itself stands for all of them. The g++ builds see a one-line file that
+# includes the real one, because CMake gives a source file one language only; line numbers stay those of
+# the source. The checked kernels take no flags of the host's sanitizers (and therefore link reference,
+# which passes them on, for their users only): they are instrumented for pagelab's own hooks.
+function(pagelab_add_kernels name)
+  add_library(${name} INTERFACE)
+  pagelab_library(${name}_simulated)
+  target_link_libraries(${name}_simulated
+    PRIVATE pagelab_simulated_kernel pagelab_sanitizers INTERFACE simt reference)
+  target_link_libraries(${name} INTERFACE ${name}_simulated)
+  if(PAGELAB_CHECKED_KERNELS)
+    pagelab_library(${name}_checked)
+    target_link_libraries(${name}_checked PRIVATE pagelab_checked_kernel INTERFACE simt reference)
+    target_link_libraries(${name} INTERFACE ${name}_checked)
+    target_compile_definitions(${name} INTERFACE PAGELAB_HAS_CHECKED_KERNELS)
+  endif()
+  if(PAGELAB_HAS_CUDA)
+    pagelab_library(${name}_cuda)
+    target_link_libraries(${name}_cuda PRIVATE pagelab_cuda_kernel INTERFACE reference)
+    target_link_libraries(${name} INTERFACE ${name}_cuda)
+    target_compile_definitions(${name} INTERFACE PAGELAB_HAS_CUDA)
+  endif()
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
     cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE inside)
     set(wrapper "${PROJECT_BINARY_DIR}/simulated/${inside}.cpp")
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${inside}\"\n" @ONLY)
-    target_sources(kernels_simulated PRIVATE "${wrapper}")
-    if(TARGET kernels_checked)
-      target_sources(kernels_checked PRIVATE "${wrapper}")
+    target_sources(${name}_simulated PRIVATE "${wrapper}")
+    if(PAGELAB_CHECKED_KERNELS)
+      target_sources(${name}_checked PRIVATE "${wrapper}")
     endif()
     if(PAGELAB_HAS_CUDA)
-      target_sources(kernels_cuda PRIVATE "${path}")
+      target_sources(${name}_cuda PRIVATE "${path}")
     endif()
   endforeach()
 endfunction()

@@ -4,7 +4,7 @@
 
 namespace pagelab {
 
-const KernelSet& kernels_of(const Device& device) {
+KernelSet kernels_of(const Device& device) {
   switch (device.kind()) {
     case DeviceKind::kSimulator:
       return on_simulator::kernel_set();

@@ -9,6 +9,6 @@ namespace pagelab {
 
 /// The kernels for a device.
 /// \throws Error  if this build has none for it
-const KernelSet& kernels_of(const Device& device);
+KernelSet kernels_of(const Device& device);
 
 }  // namespace pagelab

@@ -205,7 +205,7 @@ class NaiveImpl final : public AttentionImpl {
   }
 
   std::shared_ptr<Device> device_;
-  const KernelSet& kernels_;
+  KernelSet kernels_;
   DeviceKvCache cache_;
 };
 

@@ -7,12 +7,11 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-const KernelSet& kernel_set() {
-  static const KernelSet set = {
+KernelSet kernel_set() {
+  return {
       .cache_write_naive = cache_write_naive_launchers(),
       .paged_attention_naive = paged_attention_naive_launchers(),
   };
-  return set;
 }
 
 }  // namespace PAGELAB_TARGET

@@ -17,17 +17,17 @@ struct KernelSet {
 
 namespace on_cuda {
 /// The kernels compiled by nvcc. Linked only where there was one.
-const KernelSet& kernel_set();
+KernelSet kernel_set();
 }  // namespace on_cuda
 
 namespace on_simulator {
 /// The kernels compiled by g++, for speed.
-const KernelSet& kernel_set();
+KernelSet kernel_set();
 }  // namespace on_simulator
 
 namespace on_checked_simulator {
 /// The kernels compiled by g++, with every access to device memory checked.
-const KernelSet& kernel_set();
+KernelSet kernel_set();
 }  // namespace on_checked_simulator
 
 }  // namespace pagelab

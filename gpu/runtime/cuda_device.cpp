@@ -95,7 +95,7 @@ const Search& search() {
 
 std::shared_ptr<Device> cuda_device() {
   if (search().device == nullptr) {
-    throw Error(fmt::format("target cuda is not available: {}", search().why_not));
+    throw Error(fmt::format("target cuda is not available: {}.", search().why_not));
   }
   return search().device;
 }

@@ -55,7 +55,7 @@ std::string why_code_does_not_run(const std::string& architectures,
   }
   return fmt::format(
       "pagelab's GPU code was built for {}, which does not run on {} (compute capability {}.{}); "
-      "configure with -DPAGELAB_CUDA_ARCHITECTURES={}{}-virtual.",
+      "configure with -DPAGELAB_CUDA_ARCHITECTURES={}{}-virtual",
       architectures, device_name, device.major, device.minor, device.major, device.minor);
 }
 

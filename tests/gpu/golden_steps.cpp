@@ -1,0 +1,118 @@
+#include "tests/gpu/golden_steps.h"
+
+#include <fmt/format.h>
+
+#include "tests/support/random_step.h"
+
+namespace pagelab::test {
+namespace {
+
+constexpr std::uint64_t kNumSeeds = 144;  // 4 activation dtypes · 6 cache dtypes · 6 layouts
+
+// Each seed's step. Numbers that differ from seed to seed are drawn; what must all occur is counted.
+RandomStepOptions options_of(std::uint64_t seed) {
+  Random random(0x90000000u + seed);
+  RandomStepOptions options;
+  options.dtype = static_cast<DType>(seed % 4);
+  options.kv_cache_dtype = static_cast<DType>(seed / 4 % 6);
+  options.layout = all_kv_layouts()[seed / 24 % 6];
+  options.scales_per_head = random.whole(0, 1) == 1;
+  options.num_kv_heads = random.whole(1, 3);
+  options.num_query_heads = options.num_kv_heads * random.whole(1, 4);
+  options.head_size = random.whole(1, 40);
+  options.head_size_v = random.whole(1, 40);
+  options.block_size = random.whole(1, 17);
+  options.num_reqs = random.whole(1, 6);
+  options.max_seq_len = 40;
+  options.num_empty_reqs = random.whole(0, 1);
+  options.num_idle_reqs = random.whole(0, 1);
+  options.padding_rows = random.whole(0, 2);
+  options.unstored_percent = random.whole(0, 1) * 15;
+  options.causal = random.whole(0, 3) != 0;
+  if (random.whole(0, 2) == 0) options.window_left = static_cast<std::int32_t>(random.whole(0, 9));
+  if (random.whole(0, 2) == 0) options.logit_softcap = random.real(0.5, 3.0);
+  options.alibi = random.whole(0, 2) == 0;
+  options.sinks = random.whole(0, 2) == 0;
+  options.mm_prefix = random.whole(0, 2) == 0;
+  return options;
+}
+
+// FNV-1a (Fowler, Noll, Vo), 64 bits.
+class ByteHash {
+ public:
+  void add(const void* bytes, std::size_t count) {
+    const unsigned char* const first = static_cast<const unsigned char*>(bytes);
+    for (std::size_t index = 0; index < count; ++index) {
+      hash_ = (hash_ ^ first[index]) * 0x100000001b3u;
+    }
+  }
+  void add(const Tensor& tensor) {
+    add(tensor.bytes(), static_cast<std::size_t>(tensor.size_in_bytes()));
+  }
+  std::uint64_t value() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+std::uint64_t hash_of(const Tensor& tensor) {
+  ByteHash hash;
+  hash.add(tensor);
+  return hash.value();
+}
+
+// If this differs, the steps have changed since the GPU ran, and it has to run again.
+std::uint64_t hash_of_inputs(const AttentionStep& step) {
+  ByteHash hash;
+  hash.add(step.query);
+  hash.add(step.key);
+  hash.add(step.value);
+  hash.add(step.cache.keys());
+  hash.add(step.cache.values());
+  const CommonAttentionMetadata& metadata = step.metadata;
+  hash.add(metadata.block_table.entries.data(), metadata.block_table.entries.size() * 4);
+  hash.add(metadata.slot_mapping.data(), metadata.slot_mapping.size() * 8);
+  hash.add(metadata.query_start_loc.data(), metadata.query_start_loc.size() * 4);
+  hash.add(metadata.seq_lens.data(), metadata.seq_lens.size() * 4);
+  return hash.value();
+}
+
+std::string attention_line(std::uint64_t seed,
+                           std::uint64_t inputs,
+                           const AttentionResult& result) {
+  std::string line = fmt::format("{} {:016x} {:016x} {:016x}", seed, inputs, hash_of(result.output),
+                                 hash_of(result.lse));
+  const std::int64_t num_shown = std::min<std::int64_t>(4, result.output.size());
+  for (std::int64_t index = 0; index < num_shown; ++index) {
+    line += fmt::format(" {:08x}", bits_of(result.output.data<float>()[index]));
+  }
+  return line;
+}
+
+std::string cache_line(std::uint64_t seed, std::uint64_t inputs, const AttentionResult& result) {
+  ByteHash hash;
+  for (const Tensor& array : result.cache.arrays()) hash.add(array);
+  std::string line = fmt::format("{} {:016x} {:016x}", seed, inputs, hash.value());
+  const Tensor& first_array = result.cache.arrays().front();
+  const std::int64_t num_shown = std::min<std::int64_t>(8, first_array.size_in_bytes());
+  for (std::int64_t index = 0; index < num_shown; ++index) {
+    line += fmt::format(" {:02x}", static_cast<unsigned>(first_array.bytes()[index]));
+  }
+  return line;
+}
+
+}  // namespace
+
+GoldenLines golden_lines(const AttentionBackend& backend) {
+  GoldenLines lines;
+  for (std::uint64_t seed = 0; seed < kNumSeeds; ++seed) {
+    const AttentionStep step = random_step(options_of(seed), seed);
+    const std::uint64_t inputs = hash_of_inputs(step);
+    const AttentionResult result = attend(step, backend);
+    lines.naive_attention.push_back(attention_line(seed, inputs, result));
+    lines.cache_write.push_back(cache_line(seed, inputs, result));
+  }
+  return lines;
+}
+
+}  // namespace pagelab::test

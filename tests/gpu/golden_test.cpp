@@ -1,0 +1,73 @@
+// The tables that a real GPU made, reproduced by the reference and the simulators line by line.
+
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "gpu/backends/naive.h"
+#include "reference/registry/reference_backends.h"
+#include "tests/gpu/devices.h"
+#include "tests/gpu/golden_steps.h"
+#include "tests/support/environment.h"
+
+using namespace pagelab;
+using namespace pagelab::test;
+
+namespace {
+
+// The lines of a table without its comments; empty if it has not been made yet.
+std::vector<std::string> golden_table(const char* name) {
+  const std::filesystem::path path = golden_dir() / "h200" / name;
+  std::ifstream file(path);
+  if (!file.good()) {
+    std::printf("SKIPPED: %s has not been made yet; run h200_golden on a GPU.\n", path.c_str());
+    return {};
+  }
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty() && line[0] != '#') lines.push_back(line);
+  }
+  CHECK_FALSE(lines.empty());
+  return lines;
+}
+
+void check_lines(const std::vector<std::string>& got, const std::vector<std::string>& golden) {
+  CHECK(got.size() == golden.size());
+  for (std::size_t index = 0; index < std::min(got.size(), golden.size()); ++index) {
+    CHECK(got[index] == golden[index]);
+  }
+}
+
+void check_against_tables(const AttentionBackend& backend) {
+  const std::vector<std::string> attention = golden_table("naive_attention.txt");
+  const std::vector<std::string> cache_write = golden_table("cache_write.txt");
+  if (attention.empty() || cache_write.empty()) return;
+  const GoldenLines lines = golden_lines(backend);
+  check_lines(lines.naive_attention, attention);
+  check_lines(lines.cache_write, cache_write);
+}
+
+}  // namespace
+
+TEST_SUITE("golden tables of the H200") {
+  TEST_CASE("REFERENCE_FLOAT reproduces what the H200 computed") {
+    check_against_tables(*make_reference_float_backend());
+  }
+  TEST_CASE("NAIVE reproduces what the H200 computed (simulators)") {
+    for (const auto& device : simulators()) check_against_tables(*make_naive_backend(device));
+  }
+  TEST_CASE("NAIVE reproduces what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_against_tables(*make_naive_backend(device));
+  }
+
+  TEST_CASE("every seed has its line and the simulators write those of REFERENCE_FLOAT") {
+    const GoldenLines expected = golden_lines(*make_reference_float_backend());
+    CHECK(expected.naive_attention.size() == 144);
+    for (const auto& device : simulators()) {
+      const GoldenLines lines = golden_lines(*make_naive_backend(device));
+      check_lines(lines.naive_attention, expected.naive_attention);
+      check_lines(lines.cache_write, expected.cache_write);
+    }
+  }
+}

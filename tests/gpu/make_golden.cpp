@@ -1,0 +1,52 @@
+// h200_golden FOLDER: runs the golden steps on this machine's GPU and writes naive_attention.txt and
+// cache_write.txt into the folder; what a test compares with lies in tests/golden/h200.
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+
+#include "gpu/backends/naive.h"
+#include "reference/contract/error.h"
+#include "tests/gpu/golden_steps.h"
+
+namespace {
+
+void write_table(const std::filesystem::path& path,
+                 const std::string& device,
+                 const std::string& columns,
+                 const std::vector<std::string>& lines) {
+  const std::filesystem::path temporary = path.string() + ".new";
+  std::ofstream file(temporary);
+  file << "# Computed by NAIVE on " << device
+       << "; made by h200_golden (tests/gpu/make_golden.cpp).\n"
+       << "# " << columns << "\n";
+  for (const std::string& line : lines) file << line << "\n";
+  file.close();
+  if (!file) throw pagelab::Error("cannot write " + temporary.string() + ".");
+  std::filesystem::rename(temporary, path);
+  std::printf("%s: %zu lines\n", path.c_str(), lines.size());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 2) {
+    throw pagelab::Error("usage: h200_golden FOLDER, the folder that the tables are written into.");
+  }
+  const std::filesystem::path folder = argv[1];
+  std::filesystem::create_directories(folder);
+  const std::shared_ptr<pagelab::Device> device = pagelab::cuda_device();
+  const pagelab::test::GoldenLines lines =
+      pagelab::test::golden_lines(*pagelab::make_naive_backend(device));
+  write_table(folder / "naive_attention.txt", device->name(),
+              "seed, hash of inputs, of output, of LSE; first outputs as float32 bits",
+              lines.naive_attention);
+  write_table(folder / "cache_write.txt", device->name(),
+              "seed, hash of inputs, of the cache after the write; its first bytes",
+              lines.cache_write);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
+}

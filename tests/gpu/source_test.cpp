@@ -1,0 +1,88 @@
+// What the text of the kernels promises: no Eigen, and the same numbered steps as the reference.
+
+#include <doctest/doctest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/environment.h"
+
+using namespace pagelab;
+using namespace pagelab::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::ifstream file(path);
+  REQUIRE_MESSAGE(file.good(), "cannot read " << path.string());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
+}
+
+// Adds what a file includes, directly and through our own headers.
+void collect_includes(const fs::path& path, std::set<std::string>& includes) {
+  static const std::regex kInclude(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  for (const std::string& line : lines_of(path)) {
+    std::smatch match;
+    if (!std::regex_search(line, match, kInclude)) continue;
+    if (!includes.insert(match[1]).second) continue;
+    const fs::path ours = source_dir() / match[1].str();
+    if (fs::exists(ours)) collect_includes(ours, includes);
+  }
+}
+
+std::vector<fs::path> kernel_sources() {
+  std::vector<fs::path> sources;
+  for (const auto& entry : fs::recursive_directory_iterator(source_dir() / "gpu")) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".cu" || extension == ".cuh") sources.push_back(entry.path());
+  }
+  return sources;
+}
+
+// The step labels of a file, each at its first appearance: "Step 1: locate the block".
+std::vector<std::string> step_labels(const fs::path& path) {
+  static const std::regex kLabel(R"(// (Step [0-9]+: .*))");
+  std::vector<std::string> labels;
+  for (const std::string& line : lines_of(path)) {
+    std::smatch match;
+    if (std::regex_search(line, match, kLabel)) labels.push_back(match[1]);
+  }
+  return labels;
+}
+
+}  // namespace
+
+TEST_SUITE("kernel sources") {
+  TEST_CASE("B5: no kernel and no header that one includes names Eigen") {
+    const std::vector<fs::path> sources = kernel_sources();
+    CHECK(sources.size() >= 5);
+    for (const fs::path& source : sources) {
+      CAPTURE(source.string());
+      std::set<std::string> includes;
+      collect_includes(source, includes);
+      CHECK_FALSE(includes.empty());
+      for (const std::string& include : includes) {
+        CAPTURE(include);
+        CHECK(include.find("Eigen") == std::string::npos);
+      }
+    }
+    // The walk itself sees Eigen where it is.
+    std::set<std::string> includes;
+    collect_includes(source_dir() / "reference/attention/paged.cpp", includes);
+    CHECK(includes.count("Eigen/Core") == 1);
+  }
+
+  TEST_CASE("the kernel has the numbered steps of the reference in the same order") {
+    const std::vector<std::string> expected = {"Step 1: locate the block", "Step 2: scores",
+                                               "Step 3: softmax update", "Step 4: weighted values",
+                                               "Step 5: normalise"};
+    CHECK(step_labels(source_dir() / "reference/attention/paged.cpp") == expected);
+    CHECK(step_labels(source_dir() / "gpu/kernels/paged_attention/1_naive.cuh") == expected);
+  }
+}
