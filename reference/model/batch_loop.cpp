@@ -39,10 +39,15 @@ void check_memory(const Llama& model, const BatchLoopOptions& options) {
   }
 }
 
-BatchLoopOptions checked(const Llama& model, const BatchLoopOptions& options) {
-  if (options.block_size < 1) {
-    throw Error(fmt::format("block_size is {}; it must be 1 or more.", options.block_size));
+void check_block_size(std::int64_t block_size) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 30;
+  if (block_size < 1 || block_size > kLargest) {
+    throw Error(fmt::format("block_size is {}; it must be from 1 to {}.", block_size, kLargest));
   }
+}
+
+BatchLoopOptions checked(const Llama& model, const BatchLoopOptions& options) {
+  check_block_size(options.block_size);
   if (options.max_num_batched_tokens < 1) {
     throw Error(fmt::format("max_num_batched_tokens is {}; it must be 1 or more.",
                             options.max_num_batched_tokens));
@@ -87,27 +92,7 @@ std::int64_t BatchLoop::blocks_for(const Generation& generation) const {
 std::int64_t BatchLoop::add_request(std::vector<std::int32_t> prompt_ids, std::int64_t max_tokens) {
   const std::int64_t req_idx = static_cast<std::int64_t>(generations_.size());
   const std::int64_t prompt_len = static_cast<std::int64_t>(prompt_ids.size());
-  const LlamaConfig& config = model_.config();
-  if (prompt_len == 0) {
-    throw Error(fmt::format("the prompt of request {} is empty; it must have a token.", req_idx));
-  }
-  for (std::int64_t position = 0; position < prompt_len; ++position) {
-    if (prompt_ids[position] < 0 || prompt_ids[position] >= config.vocab_size) {
-      throw Error(
-          fmt::format("token {} at position {} of request {}'s prompt is outside the "
-                      "vocabulary of {} tokens.",
-                      prompt_ids[position], position, req_idx, config.vocab_size));
-    }
-  }
-  if (max_tokens < 1) {
-    throw Error(fmt::format("max_tokens is {}; it must be 1 or more.", max_tokens));
-  }
-  if (max_tokens > config.max_position_embeddings - prompt_len) {
-    throw Error(
-        fmt::format("request {} has {} prompt tokens and asks for {} more, but the model "
-                    "has {} positions.",
-                    req_idx, prompt_len, max_tokens, config.max_position_embeddings));
-  }
+  check_request(model_.config(), req_idx, prompt_ids, max_tokens);
 
   Generation generation;
   generation.prompt_ids = std::move(prompt_ids);
@@ -244,19 +229,50 @@ StepRecord BatchLoop::step() {
   return record;
 }
 
+void check_request(const LlamaConfig& config,
+                   std::int64_t req_idx,
+                   const std::vector<std::int32_t>& prompt_ids,
+                   std::int64_t max_tokens) {
+  const std::int64_t prompt_len = static_cast<std::int64_t>(prompt_ids.size());
+  if (prompt_len == 0) {
+    throw Error(fmt::format("the prompt of request {} is empty; it must have a token.", req_idx));
+  }
+  for (std::int64_t position = 0; position < prompt_len; ++position) {
+    const std::int32_t token_id = prompt_ids[position];
+    if (token_id < 0 || token_id >= config.vocab_size) {
+      throw Error(
+          fmt::format("token {} at position {} of request {}'s prompt is outside the "
+                      "vocabulary of {} tokens.",
+                      token_id, position, req_idx, config.vocab_size));
+    }
+  }
+  if (max_tokens < 1) {
+    throw Error(fmt::format("max_tokens is {}; it must be 1 or more.", max_tokens));
+  }
+  if (max_tokens > config.max_position_embeddings - prompt_len) {
+    throw Error(
+        fmt::format("request {} has {} prompt tokens and asks for {} more, but the model "
+                    "has {} positions.",
+                    req_idx, prompt_len, max_tokens, config.max_position_embeddings));
+  }
+}
+
 std::int64_t blocks_for_request(std::int64_t prompt_len,
                                 std::int64_t max_tokens,
                                 std::int64_t block_size) {
   return blocks_for_tokens(prompt_len + max_tokens - 1, block_size);
 }
 
-std::int64_t num_blocks_for_all(const std::vector<std::vector<std::int32_t>>& prompts,
+std::int64_t num_blocks_for_all(const LlamaConfig& config,
+                                const std::vector<std::vector<std::int32_t>>& prompts,
                                 std::int64_t max_tokens,
                                 std::int64_t block_size) {
+  check_block_size(block_size);
   std::int64_t num_blocks = 1;  // the null block
-  for (const std::vector<std::int32_t>& prompt : prompts) {
-    num_blocks +=
-        blocks_for_request(static_cast<std::int64_t>(prompt.size()), max_tokens, block_size);
+  for (std::size_t req_idx = 0; req_idx < prompts.size(); ++req_idx) {
+    check_request(config, static_cast<std::int64_t>(req_idx), prompts[req_idx], max_tokens);
+    const std::int64_t prompt_len = static_cast<std::int64_t>(prompts[req_idx].size());
+    num_blocks += blocks_for_request(prompt_len, max_tokens, block_size);
   }
   return num_blocks;
 }

@@ -144,13 +144,26 @@ class BatchLoop {
   std::int64_t num_steps_ = 0;
 };
 
+/// Refuses a request that no pool could help.
+/// \param config      the model's
+/// \param req_idx     for the message
+/// \param prompt_ids  one token or more
+/// \param max_tokens  to generate, one or more
+/// \throws Error      if a token is outside the vocabulary, or the model lacks the positions
+void check_request(const LlamaConfig& config,
+                   std::int64_t req_idx,
+                   const std::vector<std::int32_t>& prompt_ids,
+                   std::int64_t max_tokens);
+
 /// Blocks that a request needs until its last token. That token is returned and never stored.
 std::int64_t blocks_for_request(std::int64_t prompt_len,
                                 std::int64_t max_tokens,
                                 std::int64_t block_size);
 
 /// The smallest pool in which all of these requests run at once, null block included.
-std::int64_t num_blocks_for_all(const std::vector<std::vector<std::int32_t>>& prompts,
+/// \throws Error  for a request that check_request refuses, or a block_size less than 1
+std::int64_t num_blocks_for_all(const LlamaConfig& config,
+                                const std::vector<std::vector<std::int32_t>>& prompts,
                                 std::int64_t max_tokens,
                                 std::int64_t block_size);
 

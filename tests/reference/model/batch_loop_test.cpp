@@ -85,7 +85,8 @@ TEST_SUITE("batch loop") {
     CHECK(blocks_for_request(10, 6, 5) == 3);  // 15 tokens are stored
     CHECK(blocks_for_request(10, 7, 5) == 4);  // 16 are
     CHECK(blocks_for_request(1, 1, 16) == 1);
-    CHECK(num_blocks_for_all({prompt_of(10), prompt_of(1)}, 7, 5) == 1 + 4 + 2);
+    CHECK(num_blocks_for_all(tiny_llama().config(), {prompt_of(10), prompt_of(1)}, 7, 5) ==
+          1 + 4 + 2);
   }
 
   TEST_CASE("E7: a request that can never fit is refused with the numbers and the next one runs") {
@@ -253,7 +254,7 @@ TEST_SUITE("batch loop") {
     const auto refusal_with = [](const BatchLoopOptions& options) {
       return refusal_of([&] { BatchLoop(tiny_llama(), *kReference, options); });
     };
-    CHECK(refusal_with(pool(4, 0, 64)) == "block_size is 0; it must be 1 or more.");
+    CHECK(refusal_with(pool(4, 0, 64)) == "block_size is 0; it must be from 1 to 1073741824.");
     CHECK(refusal_with(pool(4, 16, 0)) == "max_num_batched_tokens is 0; it must be 1 or more.");
     // 2147483647 · 1024 tokens of 4 layers · 2 · 2 heads · 32 floats: 4 PiB, on any machine too
     // much.
