@@ -10,8 +10,27 @@ namespace pagelab::simt {
 
 namespace {
 
+// Addresses this small come from a null pointer plus an index.
+constexpr std::uintptr_t kNullPage = 64 * 1024;
+
+bool is_null(const void* address) { return reinterpret_cast<std::uintptr_t>(address) < kNullPage; }
+
 bool is_allowed(ByteState state, AccessKind kind) {
   return kind == AccessKind::kRead ? state == ByteState::kWritten : state >= ByteState::kUnwritten;
+}
+
+// Whether an access begins in the addresses of device memory, guard gaps and all.
+bool lies_in_device_memory(const void* address) {
+  const DeviceMemory& memory = device_memory();
+  const std::uintptr_t offset =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory.base());
+  return offset < memory.reserved_bytes() - DeviceMemory::kGuardBytes;
+}
+
+// The states of the bytes from an address of device memory on.
+ByteState* states_at(const void* address) {
+  const DeviceMemory& memory = device_memory();
+  return memory.states() + (static_cast<const std::byte*>(address) - memory.base());
 }
 
 // "4 elements of 4 bytes", or "10 bytes" where the array holds no whole number of them.
@@ -39,15 +58,16 @@ std::string place_in(const DeviceArrayInfo& array, const std::byte* address, std
 }  // namespace
 
 std::string describe_wrong_access(const void* address, std::size_t bytes, AccessKind kind) {
-  const DeviceMemory& memory = device_memory();
-  const std::byte* const first = static_cast<const std::byte*>(address);
-  const ByteState* const states = memory.states() + (first - memory.base());
+  const std::string verb = kind == AccessKind::kRead ? "reads " : "writes ";
+  if (is_null(address)) return verb + "through a null pointer.";
+  if (!lies_in_device_memory(address)) return "";
+  const ByteState* const states = states_at(address);
   const ByteState* const wrong = std::find_if_not(
       states, states + bytes, [&](ByteState state) { return is_allowed(state, kind); });
   if (wrong == states + bytes) return "";
 
-  const std::string verb = kind == AccessKind::kRead ? "reads " : "writes ";
-  const DeviceArrayInfo* const array = memory.nearest_array(address);
+  const std::byte* const first = static_cast<const std::byte*>(address);
+  const DeviceArrayInfo* const array = device_memory().nearest_array(address);
   if (array == nullptr) return verb + "device memory, although there is no array in it.";
   std::string sentence =
       verb + place_in(*array, first, bytes) + " of array `" + array->name + "`, which ";
@@ -64,11 +84,12 @@ std::string describe_wrong_access(const void* address, std::size_t bytes, Access
 
 void check_access(const void* address, std::size_t bytes, AccessKind kind) {
   if (running_launch == nullptr) return;
-  const DeviceMemory& memory = device_memory();
-  const std::size_t offset = static_cast<std::size_t>(
-      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory.base()));
-  if (offset >= memory.reserved_bytes()) return;
-  ByteState* const states = memory.states() + offset;
+  if (is_null(address)) {
+    note_wrong_access(address, bytes, kind);
+    std::longjmp(running_launch->leave_kernel, 1);
+  }
+  if (!lies_in_device_memory(address)) return;
+  ByteState* const states = states_at(address);
   for (std::size_t byte = 0; byte < bytes; ++byte) {
     if (!is_allowed(states[byte], kind)) {
       note_wrong_access(address, bytes, kind);

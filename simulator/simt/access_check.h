@@ -1,6 +1,6 @@
 /// \file
-/// What a checked kernel's every access to device memory goes through: it must lie within one live
-/// array, and what is read must have been written. This is what compute-sanitizer's memcheck and
+/// What a checked kernel's every access goes through: in device memory it must lie within one live
+/// array, and what is read must have been written; a null pointer is refused. This is what compute-sanitizer's memcheck and
 /// initcheck find on a GPU.
 ///
 /// Not seen: an access outside the simulated device memory (parameters, locals; a host array that a

@@ -89,48 +89,4 @@ TEST_SUITE("naive layer") {
     CHECK_THROWS_AS(make_naive_backend(simulator_device())->make_impl(wrong_scales), Error);
     CHECK_NOTHROW(forward(step));
   }
-
-#if defined(PAGELAB_HAS_CHECKED_KERNELS)
-  TEST_CASE("S8: a kernel that reads past the block table is reported with thread and index") {
-    // One request of two keys in blocks of one token, but a table of one entry: the parameters go to
-    // the kernel as a faulty backend would pass them.
-    const std::shared_ptr<Device> device = checked_simulator_device();
-    const DeviceArray query = DeviceArray::copy_of(device, std::vector<float>{1.0f}, "query");
-    const DeviceArray keys = DeviceArray::copy_of(device, std::vector<float>{1.0f, 2.0f}, "keys");
-    const DeviceArray scales = DeviceArray::copy_of(device, std::vector<float>{1.0f}, "scales");
-    const DeviceArray start =
-        DeviceArray::copy_of(device, std::vector<std::int32_t>{0, 1}, "start");
-    const DeviceArray lens = DeviceArray::copy_of(device, std::vector<std::int32_t>{2}, "seq_lens");
-    const DeviceArray output(device, sizeof(float), "output");
-    const DeviceArray lse(device, sizeof(float), "lse");
-    PagedAttentionParams params;
-    params.query = query.data();
-    params.num_tokens = params.num_query_heads = params.num_kv_heads = 1;
-    params.head_size = params.head_size_v = params.num_reqs = 1;
-    params.query_start_loc = start.as<std::int32_t>();
-    params.seq_lens = lens.as<std::int32_t>();
-    params.key_cache = params.value_cache = keys.data();
-    params.key_strides = params.value_strides = {.block = 1, .token = 1, .head = 1};
-    params.k_scales = params.v_scales = scales.as<float>();
-    params.output = output.as<float>();
-    params.lse = lse.as<float>();
-    const auto launch =
-        kernels_of(*device).paged_attention_naive.at(DType::kFloat32, DType::kFloat32);
-
-    const DeviceArray too_short =
-        DeviceArray::copy_of(device, std::vector<std::int32_t>{1}, "block_table");
-    params.block_table = too_short.as<std::int32_t>();
-    params.max_blocks_per_req = 1;
-    CHECK_THROWS_WITH_AS(launch(params),
-                         "kernel paged_attention/1_naive, thread block (0, 0, 0), thread (0, 0, 0) "
-                         "reads element 1 of array `block_table`, which has 1 elements of 4 bytes.",
-                         Error);
-
-    const DeviceArray table =
-        DeviceArray::copy_of(device, std::vector<std::int32_t>{1, 0}, "block_table");
-    params.block_table = table.as<std::int32_t>();
-    params.max_blocks_per_req = 2;
-    CHECK_NOTHROW(launch(params));
-  }
-#endif
 }

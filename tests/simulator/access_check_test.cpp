@@ -139,6 +139,14 @@ TEST_SUITE("simulator access checks") {
         simt::Error);
   }
 
+  TEST_CASE("an access through a null pointer is reported instead of ending the program") {
+    const Array<double> y(2, "y");
+    CHECK_THROWS_WITH_AS(run_shifted_copy(nullptr, y.data(), 1, 1),
+                         "kernel shifted_copy, thread block (0, 0, 0), thread (0, 0, 0) reads "
+                         "through a null pointer.",
+                         simt::Error);
+  }
+
   TEST_CASE("accesses of every width are seen") {
     check_that_this_width_is_seen<std::uint8_t>();
     check_that_this_width_is_seen<std::uint16_t>();
