@@ -1,16 +1,18 @@
 /// \file
-/// The subcommands of the pagelab program, a file each. A subcommand registers itself with the parser
-/// and sets the exit status when it runs: 0 good, 1 a comparison or a check failed. A request that is
-/// itself wrong is thrown as pagelab::Error; main prints its sentence and exits with 2.
+/// The subcommands of the pagelab program, a file each. A subcommand registers itself with the
+/// parser and sets the exit status when it runs: 0 good, 1 a comparison or a check failed. A
+/// request that is itself wrong is thrown as pagelab::Error; main prints its sentence and exits
+/// with 2.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 namespace pagelab::cli {
 
-void add_demo_command(CLI::App& app, int& exit_status);      ///< the main job in a minute
-void add_attend_command(CLI::App& app, int& exit_status);    ///< one step from a step folder
-void add_compare_command(CLI::App& app, int& exit_status);   ///< one step on every backend and target
+void add_demo_command(CLI::App& app, int& exit_status);    ///< the main job in a minute
+void add_attend_command(CLI::App& app, int& exit_status);  ///< one step from a step folder
+void add_compare_command(CLI::App& app,
+                         int& exit_status);  ///< one step on every backend and target
 void add_generate_command(CLI::App& app, int& exit_status);  ///< greedy text of a Llama
 void add_lesson_command(CLI::App& app, int& exit_status);    ///< list or run lessons
 void add_check_command(CLI::App& app, int& exit_status);     ///< check an exercise

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reference/contract/attention_step.h"
+#include "reference/numerics/error_bound.h"
 
 namespace pagelab {
 
@@ -64,6 +65,10 @@ class AttentionBackend {
 
   virtual std::string name() const = 0;    ///< "REFERENCE", "NAIVE", ...: one name everywhere
   virtual std::string target() const = 0;  ///< "cpu", "simulator" or "cuda"
+
+  /// The types it computes in: what error_bound needs to say how far its results may be from the
+  /// exact ones.
+  virtual Precision precision() const = 0;
 
   /// An impl for one layer, whose cache starts with these contents.
   virtual std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const = 0;

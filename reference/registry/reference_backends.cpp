@@ -1,5 +1,7 @@
 #include "reference/registry/reference_backends.h"
 
+#include <type_traits>
+
 #include <string>
 #include <utility>
 
@@ -49,6 +51,10 @@ class ReferenceBackend : public AttentionBackend {
   explicit ReferenceBackend(std::string name) : name_(std::move(name)) {}
   std::string name() const override { return name_; }
   std::string target() const override { return "cpu"; }
+  Precision precision() const override {
+    constexpr bool kIsDouble = std::is_same_v<Real, double>;
+    return kIsDouble ? Precision::canonical_double() : Precision::canonical_float();
+  }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     return std::make_unique<ReferenceImpl<Real>>(initial_cache);
   }

@@ -1,0 +1,87 @@
+// pagelab attend STEP: one attention step from a step folder, on one backend.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/step_comparison.h"
+#include "cli/targets.h"
+
+namespace pagelab::cli {
+namespace {
+
+struct AttendOptions {
+  std::string step_folder;
+  BackendOptions backend;
+  std::string out_folder;
+  bool json = false;
+};
+
+bool has_expected_values(const ExpectedResult& expected) {
+  return expected.output.has_value() || expected.lse.has_value() ||
+         expected.key_cache.has_value() || expected.value_cache.has_value();
+}
+
+void print_for_people(const StepFolder& folder,
+                      const AttentionBackend& backend,
+                      const AttentionResult& result,
+                      const std::optional<Agreement>& agreement,
+                      const std::string& out_folder) {
+  fmt::print("{}\n", to_string(folder.step));
+  fmt::print("backend {} on {}\n", backend.name(), backend.target());
+  fmt::print("output  {}\n", to_string(result.output));
+  fmt::print("lse     {}\n", to_string(result.lse));
+  if (agreement) {
+    fmt::print("\nagainst the expected values of the folder:\n{}", to_string(*agreement));
+    fmt::print("{}\n", agreement->holds() ? "agrees" : "DISAGREES");
+  } else {
+    fmt::print("\nthe folder expects nothing, so nothing was compared\n");
+  }
+  if (!out_folder.empty()) fmt::print("wrote {}\n", out_folder);
+}
+
+void print_as_json(const AttentionBackend& backend,
+                   const AttentionResult& result,
+                   const std::optional<Agreement>& agreement) {
+  nlohmann::ordered_json document;
+  document["backend"] = backend.name();
+  document["target"] = backend.target();
+  document["output_dtype"] = to_string(result.output.dtype());
+  document["output_shape"] = result.output.shape();
+  document["agreement"] = agreement ? to_json(*agreement) : nlohmann::ordered_json(nullptr);
+  fmt::print("{}\n", document.dump(2));
+}
+
+int run_attend(const AttendOptions& options) {
+  const StepFolder folder = read_step_folder(options.step_folder);
+  const std::unique_ptr<AttentionBackend> backend = make_backend(options.backend);
+  const AttentionResult result = attend(folder.step, *backend);
+  if (!options.out_folder.empty()) write_result(options.out_folder, result);
+
+  std::optional<Agreement> agreement;
+  if (has_expected_values(folder.expected)) {
+    agreement = agreement_with(folder.step, *backend, result, folder.expected);
+  }
+  if (options.json) {
+    print_as_json(*backend, result, agreement);
+  } else {
+    print_for_people(folder, *backend, result, agreement, options.out_folder);
+  }
+  return agreement && !agreement->holds() ? 1 : 0;
+}
+
+}  // namespace
+
+void add_attend_command(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<AttendOptions>();
+  CLI::App* command = app.add_subcommand("attend", "Run one attention step from a step folder");
+  command->add_option("STEP", options->step_folder, "a step folder (docs/step_folder.md)")
+      ->required();
+  add_backend_options(*command, options->backend);
+  command->add_option("--out", options->out_folder, "write output, LSE and caches to this folder");
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->callback([options, &exit_status] { exit_status = run_attend(*options); });
+}
+
+}  // namespace pagelab::cli

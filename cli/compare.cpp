@@ -1,0 +1,45 @@
+// pagelab compare STEP: the same attention step on every backend and target of this machine.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/step_comparison.h"
+
+namespace pagelab::cli {
+namespace {
+
+struct CompareOptions {
+  std::string step_folder;
+  bool json = false;
+};
+
+int run_compare(const CompareOptions& options) {
+  const StepFolder folder = read_step_folder(options.step_folder);
+  const std::vector<ComparedBackend> rows = compare_on_every_backend(folder.step, folder.expected);
+  if (options.json) {
+    nlohmann::ordered_json document;
+    document["step"] = options.step_folder;
+    document["backends"] = to_json(rows);
+    document["agrees"] = !any_disagrees(rows);
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}\n{}", to_string(folder.step), to_table(rows));
+  }
+  return any_disagrees(rows) ? 1 : 0;
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<CompareOptions>();
+  CLI::App* command =
+      app.add_subcommand("compare", "Run one step on every backend and target, and compare");
+  command->add_option("STEP", options->step_folder, "a step folder (docs/step_folder.md)")
+      ->required();
+  command->add_flag("--json", options->json, "print one JSON document");
+  command->callback([options, &exit_status] { exit_status = run_compare(*options); });
+}
+
+}  // namespace pagelab::cli

@@ -1,0 +1,218 @@
+// pagelab demo: the main job in a minute. The lesson program's numbers, a small Llama that answers three
+// prompts in one continuous batch over a paged cache of few blocks, on every target of this machine, and
+// a table of what agrees with what.
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/lesson_folders.h"
+#include "cli/run_program.h"
+#include "cli/step_comparison.h"
+#include "cli/targets.h"
+#include "gpu/backends/catalog.h"
+#include "reference/model/batch_loop.h"
+#include "reference/model/character_tokenizer.h"
+#include "reference/registry/recording_backend.h"
+#include "reference/registry/reference_backends.h"
+
+namespace pagelab::cli {
+namespace {
+
+constexpr std::int64_t kNumPrompts = 3;
+constexpr std::int64_t kMaxTokens = 80;
+constexpr std::int64_t kBlockSize = 16;
+// Too few for three requests at once, so the third one waits until a block is free.
+constexpr std::int64_t kNumBlocks = 18;
+
+/// A prompt, and the text that an independent float64 implementation found for it.
+struct GoldenText {
+  std::string prompt;
+  std::vector<std::int32_t> prompt_ids;
+  std::vector<std::int32_t> token_ids;
+};
+
+std::vector<GoldenText> read_golden_texts(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  if (!stream) throw Error(fmt::format("{} cannot be read.", file.string()));
+  const nlohmann::json document = nlohmann::json::parse(stream);
+  std::vector<GoldenText> texts;
+  for (std::int64_t index = 0; index < kNumPrompts; ++index) {
+    const nlohmann::json& entry = document.at(static_cast<std::size_t>(index));
+    GoldenText text{entry.at("prompt"), entry.at("prompt_ids"), entry.at("output_ids")};
+    text.token_ids.resize(kMaxTokens);
+    texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+/// The same three prompts on one backend.
+struct DemoRun {
+  std::string backend;
+  std::string target;
+  std::vector<Generation> generations;
+  double seconds = 0;
+};
+
+class Demo {
+ public:
+  Demo()
+      : folder_(source_dir() / "reference" / "model" / "tiny_llama"),
+        model_(Llama::load(folder_)),
+        tokenizer_(CharacterTokenizer::load(folder_, model_.config().vocab_size)),
+        golden_(read_golden_texts(folder_ / "golden_greedy.json")) {}
+
+  /// Runs the whole demo. \returns whether everything agreed
+  bool run() {
+    fmt::print("pagelab demo: paged attention on the CPU, in the GPU simulator, and on the GPU\n");
+    print_lesson();
+    print_text();
+    const bool tokens_agree = print_tokens();
+    const bool steps_agree = print_step();
+    print_what_was_skipped();
+    return tokens_agree && steps_agree;
+  }
+
+ private:
+  void print_lesson() const {
+    fmt::print("\n1. Paging changes addresses, never results (lesson 02)\n\n");
+    std::fflush(stdout);
+    const Lesson lesson = find_lesson("2");
+    const int exit_status = run_program({lesson.example.string()});
+    if (exit_status != 0) {
+      throw Error(fmt::format("{} ended with status {}.", lesson.example.string(), exit_status));
+    }
+  }
+
+  DemoRun generate_on(const AttentionBackend& backend,
+                      const std::function<void(const StepRecord&)>& on_step = {}) const {
+    BatchLoopOptions options;
+    options.block_size = kBlockSize;
+    options.num_blocks = kNumBlocks;
+    options.max_num_batched_tokens = 32;
+    std::vector<std::vector<std::int32_t>> prompts;
+    for (const GoldenText& text : golden_) prompts.push_back(text.prompt_ids);
+
+    const auto start = std::chrono::steady_clock::now();
+    DemoRun run{backend.name(), backend.target(), {}, 0};
+    run.generations = generate(model_, backend, prompts, kMaxTokens, options, on_step);
+    run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return run;
+  }
+
+  // The first run also shows the batches, and keeps a step that mixes prefill and decode.
+  void print_text() {
+    fmt::print("\n2. A small Llama answers {} prompts in one continuous batch\n\n", kNumPrompts);
+    fmt::print(
+        "   pool: {} blocks of {} tokens (block 0 is the null block); at most 32 tokens a step\n",
+        kNumBlocks, kBlockSize);
+    const std::unique_ptr<AttentionBackend> reference = make_reference_backend();
+    const RecordingBackend recorder(*reference, [](const CommonAttentionMetadata& metadata) {
+      std::int64_t num_decodes = 0;
+      for (std::int64_t req_idx = 0; req_idx < metadata.num_reqs(); ++req_idx) {
+        if (metadata.query_len(req_idx) == 1) ++num_decodes;
+      }
+      return num_decodes > 0 && num_decodes < metadata.num_reqs();
+    });
+    std::string last_batch;
+    runs_.push_back(generate_on(recorder, [&](const StepRecord& record) {
+      const std::string line = to_string(record);
+      const std::string batch = line.substr(line.find(':'));
+      if (batch != last_batch) fmt::print("   {}\n", line);
+      last_batch = batch;
+    }));
+    recorded_ = recorder.recorded();
+    for (const Generation& generation : runs_.front().generations) {
+      fmt::print("\n   --- {}|{}\n", indented(tokenizer_.decode(generation.prompt_ids)),
+                 indented(tokenizer_.decode(generation.token_ids)));
+    }
+  }
+
+  bool print_tokens() {
+    fmt::print("\n3. The same tokens everywhere\n\n");
+    fmt::print("   {:<16} {:<10} {:>22} {:>10}\n", "backend", "target", "tokens as in float64",
+               "time");
+    for (const BackendChoice& choice : all_backends()) {
+      for (const std::string& target : choice.targets) {
+        const bool is_first_run = choice.name == runs_.front().backend;
+        if (is_first_run || !target_is_available(target)) continue;
+        runs_.push_back(generate_on(*choice.make(target)));
+      }
+    }
+    bool all_agree = true;
+    for (const DemoRun& run : runs_) {
+      const std::int64_t equal = num_equal_tokens(run);
+      all_agree = all_agree && equal == kNumPrompts * kMaxTokens;
+      fmt::print("   {:<16} {:<10} {:>15} of {:>3} {:>8.2f} s\n", run.backend, run.target, equal,
+                 kNumPrompts * kMaxTokens, run.seconds);
+    }
+    return all_agree;
+  }
+
+  bool print_step() const {
+    if (!recorded_) throw Error("no step of the demo mixed prefill and decode.");
+    fmt::print("\n4. One real step of layer 1, prefill and decode mixed, on every backend\n\n");
+    const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, std::nullopt);
+    fmt::print("{}", indented_lines(to_table(rows)));
+    fmt::print(
+        "\n   bound: the largest share of the derived error bound that was used, against "
+        "REFERENCE\n"
+        "   bits:  output and LSE against REFERENCE_FLOAT, bit for bit\n");
+    return !any_disagrees(rows);
+  }
+
+  void print_what_was_skipped() const {
+    std::string reason;
+    if (!target_is_available("cuda", &reason)) fmt::print("\nSkipped: cuda ({})\n", reason);
+  }
+
+  std::int64_t num_equal_tokens(const DemoRun& run) const {
+    std::int64_t equal = 0;
+    for (std::size_t request = 0; request < golden_.size(); ++request) {
+      const std::vector<std::int32_t>& got = run.generations[request].token_ids;
+      const std::vector<std::int32_t>& expected = golden_[request].token_ids;
+      for (std::size_t index = 0; index < expected.size() && index < got.size(); ++index) {
+        if (got[index] == expected[index]) ++equal;
+      }
+    }
+    return equal;
+  }
+
+  static std::string indented(const std::string& text) {
+    std::string result;
+    for (const char character : text) {
+      result += character;
+      if (character == '\n') result += "       ";
+    }
+    return result;
+  }
+
+  static std::string indented_lines(const std::string& lines) {
+    std::string result = "   ";
+    for (std::size_t index = 0; index < lines.size(); ++index) {
+      result += lines[index];
+      if (lines[index] == '\n' && index + 1 < lines.size()) result += "   ";
+    }
+    return result;
+  }
+
+  std::filesystem::path folder_;
+  Llama model_;
+  CharacterTokenizer tokenizer_;
+  std::vector<GoldenText> golden_;
+  std::vector<DemoRun> runs_;
+  std::optional<AttentionStep> recorded_;
+};
+
+}  // namespace
+
+void add_demo_command(CLI::App& app, int& exit_status) {
+  CLI::App* command = app.add_subcommand("demo", "The main job in a minute, on every target");
+  command->callback([&exit_status] { exit_status = Demo().run() ? 0 : 1; });
+}
+
+}  // namespace pagelab::cli

@@ -1,0 +1,55 @@
+// The pagelab program: parses the command line, runs one subcommand, and turns what it throws into
+// one sentence and an exit status (0 good, 1 a comparison or a check failed, 2 the request was
+// wrong).
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.h"
+#include "reference/contract/error.h"
+
+namespace {
+
+constexpr int kRequestWasWrong = 2;
+
+int run(int argc, char** argv) {
+  CLI::App app("pagelab: paged attention on both sides of the glass.", "pagelab");
+  app.require_subcommand(1);
+  int exit_status = 0;
+  pagelab::cli::add_demo_command(app, exit_status);
+  pagelab::cli::add_attend_command(app, exit_status);
+  pagelab::cli::add_compare_command(app, exit_status);
+  pagelab::cli::add_generate_command(app, exit_status);
+  pagelab::cli::add_lesson_command(app, exit_status);
+  pagelab::cli::add_check_command(app, exit_status);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "{} Run 'pagelab --help' for what is allowed.\n", error.what());
+    return kRequestWasWrong;
+  }
+  return exit_status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // The shared code is compiled for x86-64-v3 (numerics need the same instructions everywhere).
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+    std::fputs("This CPU lacks AVX2 or FMA: pagelab needs an x86-64-v3 processor.\n", stderr);
+    return kRequestWasWrong;
+  }
+  try {
+    return run(argc, argv);
+  } catch (const pagelab::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kRequestWasWrong;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "pagelab stopped on an error that it did not foresee: {}\n", error.what());
+    return kRequestWasWrong;
+  }
+}

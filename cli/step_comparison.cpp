@@ -1,0 +1,177 @@
+#include "cli/step_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "cli/targets.h"
+#include "gpu/backends/catalog.h"
+#include "reference/registry/reference_backends.h"
+
+namespace pagelab::cli {
+namespace {
+
+/// The sum of two bounds: a result may be that far from an expected value that is itself rounded.
+Tensor sum_of_bounds(const Tensor& a, const Tensor& b) {
+  Tensor sum(DType::kFloat64, a.shape());
+  for (std::int64_t index = 0; index < a.size(); ++index) {
+    sum.data<double>()[index] = a.data<double>()[index] + b.data<double>()[index];
+  }
+  return sum;
+}
+
+std::string bits_column(const std::optional<bool>& same_bits) {
+  if (!same_bits) return "-";
+  return *same_bits ? "equal" : "DIFFER";
+}
+
+std::string cache_column(const Agreement& agreement) {
+  if (!agreement.keys && !agreement.values) return "-";
+  const bool exact = (!agreement.keys || agreement.keys->agrees()) &&
+                     (!agreement.values || agreement.values->agrees());
+  return exact ? "exact" : "DIFFERS";
+}
+
+std::string bound_column(const Comparison& comparison) {
+  const double percent = 100.0 * comparison.worst_share_of_bound;
+  return comparison.agrees() ? fmt::format("{:.2f} %", percent) : "EXCEEDED";
+}
+
+}  // namespace
+
+bool Agreement::holds() const {
+  return output.agrees() && lse.agrees() && (!keys || keys->agrees()) &&
+         (!values || values->agrees());
+}
+
+std::string to_string(const Agreement& agreement) {
+  std::string text;
+  text += fmt::format("  output       {}\n", to_string(agreement.output));
+  text += fmt::format("  lse          {}\n", to_string(agreement.lse));
+  if (agreement.keys) text += fmt::format("  key cache    {}\n", to_string(*agreement.keys));
+  if (agreement.values) text += fmt::format("  value cache  {}\n", to_string(*agreement.values));
+  return text;
+}
+
+nlohmann::ordered_json to_json(const Agreement& agreement) {
+  nlohmann::ordered_json document;
+  document["holds"] = agreement.holds();
+  document["output_share_of_bound"] = agreement.output.worst_share_of_bound;
+  document["output_mismatches"] = agreement.output.mismatches;
+  document["lse_share_of_bound"] = agreement.lse.worst_share_of_bound;
+  document["lse_mismatches"] = agreement.lse.mismatches;
+  if (agreement.keys) document["key_cache_mismatches"] = agreement.keys->mismatches;
+  if (agreement.values) document["value_cache_mismatches"] = agreement.values->mismatches;
+  return document;
+}
+
+Agreement agreement_with(const AttentionStep& step,
+                         const AttentionBackend& backend,
+                         const AttentionResult& result,
+                         const ExpectedResult& expected) {
+  // The bound belongs to the inputs that attention reads: the cache after the write.
+  AttentionStep after_write = step;
+  after_write.cache = result.cache;
+  const ErrorBound own = error_bound(after_write, backend.precision());
+  // Expected values are float64, and rounded too: twice at most what the double reference may err.
+  const ErrorBound expected_error = error_bound(after_write, Precision::canonical_double());
+
+  Agreement agreement;
+  if (expected.output) {
+    agreement.output = compare_within(convert(result.output, DType::kFloat64), *expected.output,
+                                      sum_of_bounds(own.output, expected_error.output));
+  }
+  if (expected.lse) {
+    agreement.lse = compare_within(convert(result.lse, DType::kFloat64), *expected.lse,
+                                   sum_of_bounds(own.lse, expected_error.lse));
+  }
+  if (expected.key_cache) agreement.keys = compare_bits(result.cache.keys(), *expected.key_cache);
+  if (expected.value_cache) {
+    agreement.values = compare_bits(result.cache.values(), *expected.value_cache);
+  }
+  return agreement;
+}
+
+ExpectedResult as_expected(const AttentionResult& reference_result) {
+  return {reference_result.output, reference_result.lse, reference_result.cache.keys(),
+          reference_result.cache.values()};
+}
+
+std::vector<ComparedBackend> compare_on_every_backend(
+    const AttentionStep& step, const std::optional<ExpectedResult>& expected) {
+  const AttentionResult in_float = attend(step, *make_reference_float_backend());
+  const ExpectedResult wanted =
+      expected ? *expected : as_expected(attend(step, *make_reference_backend()));
+
+  std::vector<ComparedBackend> rows;
+  for (const BackendChoice& choice : all_backends()) {
+    for (const std::string& target : choice.targets) {
+      if (!target_is_available(target)) continue;
+      ComparedBackend row{choice.name, target, {}, {}, {}};
+      try {
+        const std::unique_ptr<AttentionBackend> backend = choice.make(target);
+        const AttentionResult result = attend(step, *backend);
+        // REFERENCE beside its own result would agree by definition.
+        const bool is_the_yardstick = !expected && choice.name == "REFERENCE";
+        if (!is_the_yardstick) row.agreement = agreement_with(step, *backend, result, wanted);
+        if (result.output.dtype() == DType::kFloat32) {
+          row.same_bits =
+              identical(result.output, in_float.output) && identical(result.lse, in_float.lse);
+        }
+      } catch (const Error& error) {
+        row.refusal = error.what();
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  return rows;
+}
+
+std::string to_table(const std::vector<ComparedBackend>& rows) {
+  std::string text =
+      fmt::format("{:<16} {:<10} {:>13} {:>13} {:>8} {:>9}  {}\n", "backend", "target",
+                  "output: bound", "lse: bound", "cache", "bits", "agrees");
+  for (const ComparedBackend& row : rows) {
+    if (!row.agreement && row.refusal.empty()) {
+      text +=
+          fmt::format("{:<16} {:<10} what the others are compared with\n", row.backend, row.target);
+      continue;
+    }
+    if (!row.agreement) {
+      text += fmt::format("{:<16} {:<10} {}\n", row.backend, row.target, row.refusal);
+      continue;
+    }
+    const Agreement& agreement = *row.agreement;
+    text += fmt::format("{:<16} {:<10} {:>13} {:>13} {:>8} {:>9}  {}\n", row.backend, row.target,
+                        bound_column(agreement.output), bound_column(agreement.lse),
+                        cache_column(agreement), bits_column(row.same_bits),
+                        agreement.holds() ? "yes" : "NO");
+  }
+  return text;
+}
+
+nlohmann::ordered_json to_json(const std::vector<ComparedBackend>& rows) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const ComparedBackend& row : rows) {
+    nlohmann::ordered_json entry;
+    entry["backend"] = row.backend;
+    entry["target"] = row.target;
+    if (!row.refusal.empty()) entry["refusal"] = row.refusal;
+    if (row.agreement) entry["agreement"] = to_json(*row.agreement);
+    if (row.same_bits) entry["same_bits_as_REFERENCE_FLOAT"] = *row.same_bits;
+    list.push_back(entry);
+  }
+  return list;
+}
+
+bool any_disagrees(const std::vector<ComparedBackend>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const ComparedBackend& row) {
+    const bool values_disagree = row.agreement && !row.agreement->holds();
+    const bool bits_disagree = row.same_bits && !*row.same_bits;
+    return values_disagree || bits_disagree;
+  });
+}
+
+}  // namespace pagelab::cli
