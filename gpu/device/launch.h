@@ -59,7 +59,14 @@ void launch(const char* name, dim3 grid, dim3 cta, void (*kernel)(Params), const
 
 #else
 
-// In the simulator: the kernel is a function, called once for each thread.
+/// Runs a kernel once for each thread. On the GPU (above) this is `kernel<<<grid, cta>>>(params)`; in the
+/// simulator the kernel is a function, called once for each thread.
+/// \param name    of the kernel, for messages
+/// \param grid    thread blocks
+/// \param cta     threads of a thread block
+/// \param kernel  a `__global__` function
+/// \param params  all that it gets, by value
+/// \throws Error  if the launch is refused; in the simulator also if the kernel does something wrong
 template <typename Params>
 void launch(const char* name, dim3 grid, dim3 cta, void (*kernel)(Params), const Params& params) {
   try {

@@ -36,7 +36,7 @@ class DeviceArray {
   }
 
   ~DeviceArray();
-  DeviceArray(DeviceArray&& other) noexcept { swap(other); }
+  DeviceArray(DeviceArray&& other) noexcept { swap(other); }  ///< takes the other's memory
   DeviceArray& operator=(DeviceArray&& other) noexcept {
     swap(other);
     return *this;

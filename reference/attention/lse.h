@@ -8,7 +8,6 @@
 
 namespace pagelab {
 
-/// log2 Σ exp(s): what FlashInfer's wrappers return.
 template <typename Real>
 struct LseBase2;
 
@@ -20,7 +19,7 @@ struct LseNatural {
   LseBase2<Real> to_base2() const;
 };
 
-/// \copydoc LseBase2
+/// log2 Σ exp(s): what FlashInfer's wrappers return.
 template <typename Real>
 struct LseBase2 {
   Real value;  ///< base-2 logarithm

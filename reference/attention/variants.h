@@ -57,7 +57,11 @@ PAGELAB_HD inline bool is_visible_by_rule(const VisibilityRule& rule,
 }
 
 /// Whether some prefix-LM range of this request holds both positions.
-/// \param ranges  [num_ranges], of all requests
+/// \param ranges          [num_ranges], of all requests
+/// \param num_ranges      how many
+/// \param req_idx         the request that query and key belong to
+/// \param query_position  position of the query in it
+/// \param key_position    position of the key in it
 PAGELAB_HD inline bool is_visible_by_prefix_range(const MmPrefixRange* ranges,
                                                   std::int64_t num_ranges,
                                                   std::int64_t req_idx,

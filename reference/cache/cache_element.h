@@ -12,19 +12,20 @@ inline namespace PAGELAB_TARGET {
 /// Whether a storage type is fp8, and so has a scale.
 template <typename Stored>
 inline constexpr bool kIsFp8 = false;
-/// \copydoc kIsFp8
+/// \cond
 template <>
 inline constexpr bool kIsFp8<Fp8E4M3> = true;
-/// \copydoc kIsFp8
 template <>
 inline constexpr bool kIsFp8<Fp8E5M2> = true;
+/// \endcond
 
 /// Whether two types are one.
 template <typename A, typename B>
 inline constexpr bool kIsSame = false;
-/// \copydoc kIsSame
+/// \cond
 template <typename A>
 inline constexpr bool kIsSame<A, A> = true;
+/// \endcond
 
 /// What the cache stores for a new key or value element.
 /// The same type is copied bit for bit; fp8 stores x / scale, saturated; all else is rounded once.

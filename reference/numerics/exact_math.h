@@ -28,17 +28,17 @@ inline constexpr float kLog2E = std::numbers::log2e_v<float>;
 /// ln(2) as a float; likewise std::numbers::ln2_v<Real>.
 inline constexpr float kLn2 = std::numbers::ln2_v<float>;
 
-/// The largest error of each function over all floats, in ulps of the true result (rounded up).
-inline constexpr double kExactExp2Ulps = 0.80;
-inline constexpr double kExactLog2Ulps = 0.95;  ///< \copydoc kExactExp2Ulps
-inline constexpr double kExactLogUlps = 1.79;   ///< \copydoc kExactExp2Ulps
-inline constexpr double kExactTanhUlps = 1.63;  ///< \copydoc kExactExp2Ulps
+// The largest error of each function over all floats, in ulps of the true result (rounded up).
+inline constexpr double kExactExp2Ulps = 0.80;  ///< largest error of exact_exp2, in ulps
+inline constexpr double kExactLog2Ulps = 0.95;  ///< largest error of exact_log2, in ulps
+inline constexpr double kExactLogUlps = 1.79;   ///< largest error of exact_log, in ulps
+inline constexpr double kExactTanhUlps = 1.63;  ///< largest error of exact_tanh, in ulps
 
 inline namespace PAGELAB_TARGET {
 
 /// a · b + c with one rounding.
 PAGELAB_HD inline float fused_multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
-/// \copydoc fused_multiply_add(float, float, float)
+/// a · b + c with one rounding, in double.
 PAGELAB_HD inline double fused_multiply_add(double a, double b, double c) { return fma(a, b, c); }
 
 /// 2^x, for softmax weights: 2^0 is exactly 1, and no result is subnormal.

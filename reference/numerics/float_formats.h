@@ -15,19 +15,19 @@ namespace pagelab {
 
 /// IEEE binary16: 1 sign, 5 exponent, 10 mantissa bits.
 struct Float16 {
-  std::uint16_t bits;
+  std::uint16_t bits;  ///< the code
 };
 /// bfloat16: the upper half of a float32. 1 sign, 8 exponent, 7 mantissa bits.
 struct BFloat16 {
-  std::uint16_t bits;
+  std::uint16_t bits;  ///< the code
 };
 /// fp8 e4m3fn: 1 sign, 4 exponent, 3 mantissa bits; no infinities, largest value 448.
 struct Fp8E4M3 {
-  std::uint8_t bits;
+  std::uint8_t bits;  ///< the code
 };
 /// fp8 e5m2: 1 sign, 5 exponent, 2 mantissa bits; infinities exist, largest finite value 57344.
 struct Fp8E5M2 {
-  std::uint8_t bits;
+  std::uint8_t bits;  ///< the code
 };
 
 inline namespace PAGELAB_TARGET {
@@ -65,34 +65,32 @@ PAGELAB_HD inline double double_from_bits(std::uint64_t bits) {
 /// has none; `kNaN` is the one NaN code that is ever written (the one that the GPU writes).
 template <typename Format>
 struct FormatTraits;
-/// \copydoc FormatTraits
+/// \cond
 template <>
 struct FormatTraits<Float16> {
   static constexpr int kExponentBits = 5, kMantissaBits = 10, kMinExponent = -14;
   static constexpr std::uint32_t kLargest = 0x7bff, kInfinity = 0x7c00, kNaN = 0x7fff;
   static constexpr bool kSaturate = false;
 };
-/// \copydoc FormatTraits
 template <>
 struct FormatTraits<BFloat16> {
   static constexpr int kExponentBits = 8, kMantissaBits = 7, kMinExponent = -126;
   static constexpr std::uint32_t kLargest = 0x7f7f, kInfinity = 0x7f80, kNaN = 0x7fff;
   static constexpr bool kSaturate = false;
 };
-/// \copydoc FormatTraits
 template <>
 struct FormatTraits<Fp8E4M3> {
   static constexpr int kExponentBits = 4, kMantissaBits = 3, kMinExponent = -6;
   static constexpr std::uint32_t kLargest = 0x7e, kInfinity = 0, kNaN = 0x7f;
   static constexpr bool kSaturate = true;
 };
-/// \copydoc FormatTraits
 template <>
 struct FormatTraits<Fp8E5M2> {
   static constexpr int kExponentBits = 5, kMantissaBits = 2, kMinExponent = -14;
   static constexpr std::uint32_t kLargest = 0x7b, kInfinity = 0x7c, kNaN = 0x7f;
   static constexpr bool kSaturate = true;
 };
+/// \endcond
 
 /// Rounds to the nearest value of a small format, ties to the even code.
 /// \param value  any float64; float32 values pass through unchanged, so one rounding happens
@@ -178,12 +176,15 @@ template <typename Real>
 PAGELAB_HD inline Real load_as(double stored) {
   return static_cast<Real>(stored);
 }
-/// \copydoc load_as(double)
+/// A stored float32, as the type that the arithmetic runs in.
+/// \tparam Real  float or double
 template <typename Real>
 PAGELAB_HD inline Real load_as(float stored) {
   return static_cast<Real>(stored);
 }
-/// \copydoc load_as(double)
+/// A stored small float, as the type that the arithmetic runs in.
+/// \tparam Real    float or double
+/// \tparam Format  Float16, BFloat16, Fp8E4M3 or Fp8E5M2
 template <typename Real, typename Format>
 PAGELAB_HD inline Real load_as(Format stored) {
   return static_cast<Real>(decode(stored));
@@ -195,23 +196,23 @@ template <typename Stored>
 PAGELAB_HD inline Stored store_as(double value) {
   return round_to<Stored>(value);
 }
-/// \copydoc store_as
+/// \cond
 template <>
 PAGELAB_HD inline double store_as<double>(double value) {
   return value;
 }
-/// \copydoc store_as
 template <>
 PAGELAB_HD inline float store_as<float>(double value) {
   return static_cast<float>(value);
 }
+/// \endcond
 
 /// The same value, with every NaN replaced by the one that the GPU writes (0x7fffffff): x86 keeps
 /// payload and sign, and bits are compared.
 PAGELAB_HD inline float canonical_nan(float value) {
   return value == value ? value : float_from_bits(0x7fffffffu);
 }
-/// \copydoc canonical_nan(float)
+/// The same in double: 0x7fffffffffffffff.
 PAGELAB_HD inline double canonical_nan(double value) {
   return value == value ? value : double_from_bits(0x7fffffffffffffffull);
 }

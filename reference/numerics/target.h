@@ -16,6 +16,8 @@
 #define PAGELAB_HD
 #define PAGELAB_TARGET on_simulator
 #else
+/// Marks a function that host and GPU code may both call; to a C++ compiler it says nothing.
 #define PAGELAB_HD
+/// The inline namespace of this translation unit's copies.
 #define PAGELAB_TARGET on_host
 #endif

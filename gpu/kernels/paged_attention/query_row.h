@@ -25,6 +25,7 @@ struct QueryRow {
 /// The request that a token belongs to: the last one that starts at or before it and is not empty.
 /// Binary search, because requests have different lengths.
 /// \param query_start_loc  [num_reqs + 1], ascending
+/// \param num_reqs         requests of the batch
 /// \param token_idx        before query_start_loc[num_reqs]
 __device__ inline std::int64_t request_of_token(const std::int32_t* query_start_loc,
                                                 std::int64_t num_reqs,
