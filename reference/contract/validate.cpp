@@ -20,6 +20,13 @@ void validate_array(const char* name, const Tensor& array, const char* axes, DTy
     refuse("{} is {}, but query is {}, and all three arrays must have the same dtype.", name,
            to_string(array.dtype()), to_string(query_dtype));
   }
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
+  for (std::int64_t length : array.shape()) {
+    if (length > kLargest) {
+      refuse("{} has shape {}, but no length may exceed {}.", name, to_string(array.shape()),
+             kLargest);
+    }
+  }
   if (array.shape()[1] < 1 || array.shape()[2] < 1) {
     refuse("{} has shape {}, but it must have at least one head and one element a head.", name,
            to_string(array.shape()));

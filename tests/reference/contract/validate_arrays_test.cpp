@@ -77,6 +77,13 @@ TEST_SUITE("validate arrays") {
           "value has shape [8, 2, 0], but it must have at least one head and one element a head.");
   }
 
+  TEST_CASE(
+      "an array with more than the largest int32 of heads is refused though it has no bytes") {
+    CHECK(refusal_after([](Step& step) {
+            step.query = Tensor(DType::kFloat32, {0, std::int64_t{1} << 31, 3});
+          }) == "query has shape [0, 2147483648, 3], but no length may exceed 2147483647.");
+  }
+
   TEST_CASE("arrays of different numbers of tokens are refused") {
     CHECK(refusal_after([](Step& step) {
             step.key = Tensor(DType::kFloat32, {7, 2, 3});
