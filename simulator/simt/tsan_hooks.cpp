@@ -38,19 +38,19 @@ PAGELAB_ACCESS_HOOKS(4)
 PAGELAB_ACCESS_HOOKS(8)
 PAGELAB_ACCESS_HOOKS(16)
 
-// Whole structures.
-void __tsan_read_range(void* address, std::size_t bytes) {
-  check_access(address, bytes, AccessKind::kRead);
+// Whole structures. (Signatures are those that g++ itself assumes.)
+void __tsan_read_range(void* address, long bytes) {
+  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead);
 }
-void __tsan_write_range(void* address, std::size_t bytes) {
-  check_access(address, bytes, AccessKind::kWrite);
+void __tsan_write_range(void* address, long bytes) {
+  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite);
 }
 
 // What the compiler may call besides, and what says nothing about device memory.
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
-void __tsan_func_exit() {}
-void __tsan_vptr_update(void**, void*) {}
-void __tsan_vptr_read(void**) {}
+void __tsan_func_exit(void*) {}
+void __tsan_vptr_update(void*, void*) {}
+void __tsan_vptr_read(void*) {}
 
 }  // extern "C"

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
-#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,14 +23,19 @@ std::vector<std::string> lines_of(const fs::path& path) {
   return lines;
 }
 
+// "gpu/device/launch.h" of `#include "gpu/device/launch.h"`; empty for other lines.
+std::string included_by(const std::string& line) {
+  if (!line.starts_with("#include ")) return "";
+  const std::size_t begin = line.find_first_of("<\"") + 1;
+  return line.substr(begin, line.find_last_of(">\"") - begin);
+}
+
 // Adds what a file includes, directly and through our own headers.
 void collect_includes(const fs::path& path, std::set<std::string>& includes) {
-  static const std::regex kInclude(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
   for (const std::string& line : lines_of(path)) {
-    std::smatch match;
-    if (!std::regex_search(line, match, kInclude)) continue;
-    if (!includes.insert(match[1]).second) continue;
-    const fs::path ours = source_dir() / match[1].str();
+    const std::string include = included_by(line);
+    if (include.empty() || !includes.insert(include).second) continue;
+    const fs::path ours = source_dir() / include;
     if (fs::exists(ours)) collect_includes(ours, includes);
   }
 }
@@ -45,13 +49,12 @@ std::vector<fs::path> kernel_sources() {
   return sources;
 }
 
-// The step labels of a file, each at its first appearance: "Step 1: locate the block".
+// The step labels of a file, from top to bottom: "Step 1: locate the block".
 std::vector<std::string> step_labels(const fs::path& path) {
-  static const std::regex kLabel(R"(// (Step [0-9]+: .*))");
   std::vector<std::string> labels;
   for (const std::string& line : lines_of(path)) {
-    std::smatch match;
-    if (std::regex_search(line, match, kLabel)) labels.push_back(match[1]);
+    const std::size_t label = line.find("// Step ");
+    if (label != std::string::npos) labels.push_back(line.substr(label + 3));
   }
   return labels;
 }
