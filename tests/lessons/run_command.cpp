@@ -1,0 +1,31 @@
+#include "tests/lessons/run_command.h"
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+
+#include "tests/support/environment.h"
+
+namespace pagelab::test {
+
+CommandResult run_command(const std::string& command) {
+  const std::string in_checkout = "cd '" + source_dir().string() + "' && " + command + " 2>&1";
+  std::FILE* pipe = popen(in_checkout.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("cannot run " + command);
+  CommandResult result;
+  std::array<char, 4096> buffer;
+  while (const std::size_t length = std::fread(buffer.data(), 1, buffer.size(), pipe)) {
+    result.output.append(buffer.data(), length);
+  }
+  const int status = pclose(pipe);
+  result.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+CommandResult run_pagelab(const std::string& arguments) {
+  return run_command(std::string("'") + PAGELAB_PROGRAM + "' " + arguments);
+}
+
+}  // namespace pagelab::test
