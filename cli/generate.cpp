@@ -28,7 +28,7 @@ struct GenerateOptions {
   std::int64_t block_size = 16;
   std::optional<std::int64_t> num_blocks;
   std::int64_t max_num_batched_tokens = 64;
-  std::optional<std::uint64_t> block_order_seed;
+  std::optional<std::int64_t> block_order_seed;
   bool show_steps = false;
   bool json = false;
 };
@@ -107,23 +107,33 @@ std::optional<CharacterTokenizer> load_tokenizer(const GenerateOptions& options,
   return CharacterTokenizer::load(folder, model.config().vocab_size);
 }
 
+BatchLoopOptions loop_options_from(const GenerateOptions& options,
+                                   const Llama& model,
+                                   const std::vector<std::vector<std::int32_t>>& token_ids) {
+  BatchLoopOptions loop;
+  loop.block_size = options.block_size;
+  // Without --num-blocks the pool holds all requests at once.
+  const std::int64_t enough_for_all =
+      num_blocks_for_all(model.config(), token_ids, options.max_tokens, options.block_size);
+  loop.num_blocks = options.num_blocks.value_or(enough_for_all);
+  loop.max_num_batched_tokens = options.max_num_batched_tokens;
+  // Read as signed, because CLI11 would turn -1 into a large seed without a word.
+  const std::int64_t seed = options.block_order_seed.value_or(0);
+  if (seed < 0) throw Error(fmt::format("--block-order-seed is {}; it must be 0 or more.", seed));
+  if (options.block_order_seed) loop.block_order_seed = static_cast<std::uint64_t>(seed);
+  return loop;
+}
+
 Run run_prompts(const GenerateOptions& options, const Llama& model, std::vector<Prompt> prompts) {
   std::vector<std::vector<std::int32_t>> token_ids;
   for (const Prompt& prompt : prompts) token_ids.push_back(prompt.token_ids);
-  // Without --num-blocks the pool holds all requests at once.
-  const std::int64_t num_blocks_for_all_at_once =
-      num_blocks_for_all(model.config(), token_ids, options.max_tokens, options.block_size);
+  const std::unique_ptr<AttentionBackend> backend = make_backend(options.backend);
 
   Run run;
   run.prompts = std::move(prompts);
-  run.loop.block_size = options.block_size;
-  run.loop.num_blocks = options.num_blocks.value_or(num_blocks_for_all_at_once);
-  run.loop.max_num_batched_tokens = options.max_num_batched_tokens;
-  run.loop.block_order_seed = options.block_order_seed;
-  const std::unique_ptr<AttentionBackend> backend = make_backend(options.backend);
+  run.loop = loop_options_from(options, model, token_ids);
   run.backend = backend->name();
   run.target = backend->target();
-
   const auto start = std::chrono::steady_clock::now();
   run.generations = generate(model, *backend, token_ids, options.max_tokens, run.loop,
                              [&](const StepRecord& step) { run.steps.push_back(step); });
