@@ -73,5 +73,7 @@ target_compile_options(pagelab_cuda_kernel INTERFACE
 add_library(pagelab_fmt INTERFACE)
 target_link_libraries(pagelab_fmt INTERFACE $<IF:$<BOOL:${PAGELAB_STATIC}>,fmt::fmt-header-only,fmt::fmt>)
 if(PAGELAB_STATIC)
-  add_link_options(-static-libstdc++ -static-libgcc)
+  # But a program that takes shared libraries along (PagelabBenchmarks.cmake) shares these with them.
+  set(stands_alone $<NOT:$<BOOL:$<TARGET_PROPERTY:PAGELAB_CARRIES_LIBRARIES>>>)
+  add_link_options($<${stands_alone}:-static-libstdc++> $<${stands_alone}:-static-libgcc>)
 endif()

@@ -1,0 +1,33 @@
+# cmake -D BIN=.../bin -P carried_bin.cmake: a bin/ of the device preset is carried, alone, to a machine
+# that has a GPU driver and little else. So it is small, and needs no library but the C library's and what
+# lies in bin/ itself.
+set(max_mebibytes 64)
+set(always_there libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1 ld-linux-x86-64.so.2)
+
+file(GLOB programs ${BIN}/*)
+set(bytes 0)
+foreach(program IN LISTS programs)
+  file(SIZE ${program} program_bytes)
+  math(EXPR bytes "${bytes} + ${program_bytes}")
+  execute_process(COMMAND objdump -p ${program} OUTPUT_VARIABLE headers COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "NEEDED +[^\n]+" needed "${headers}")
+  list(TRANSFORM needed REPLACE "NEEDED +" "")
+  foreach(library IN LISTS needed)
+    set(is_there OFF)
+    if(library IN_LIST always_there OR EXISTS ${BIN}/${library})
+      set(is_there ON)
+    endif()
+    if(NOT is_there)
+      message(SEND_ERROR "${program} needs ${library}, which a bare machine may not have.")
+    endif()
+  endforeach()
+endforeach()
+
+math(EXPR mebibytes "${bytes} / 1048576")
+list(LENGTH programs num_programs)
+if(num_programs EQUAL 0)
+  message(SEND_ERROR "There is nothing in ${BIN}.")
+elseif(mebibytes GREATER_EQUAL max_mebibytes)
+  message(SEND_ERROR "${BIN} has ${mebibytes} MiB; it must stay below ${max_mebibytes} MiB.")
+endif()
+message(STATUS "${num_programs} files, ${mebibytes} MiB")
