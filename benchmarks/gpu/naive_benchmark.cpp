@@ -7,6 +7,7 @@
 #include <benchmark/benchmark.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <numeric>
 #include <random>
@@ -14,6 +15,7 @@
 
 #include "gpu/backends/kernels_of.h"
 #include "gpu/runtime/device_array.h"
+#include "reference/cache/block_table.h"
 #include "reference/contract/error.h"
 
 using namespace pagelab;
