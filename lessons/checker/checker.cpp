@@ -91,8 +91,14 @@ std::string padded(std::string text, std::size_t width) {
 
 }  // namespace
 
-Checker::Checker(std::string lesson, std::string title, std::string answer)
-    : lesson_(std::move(lesson)), title_(std::move(title)), answer_(std::move(answer)) {}
+Checker::Checker(std::string lesson,
+                 std::string title,
+                 std::string answer,
+                 std::source_location check)
+    : lesson_(std::move(lesson)), title_(std::move(title)), answer_(std::move(answer)) {
+  const std::filesystem::path folder = std::filesystem::path(check.file_name()).parent_path();
+  hints_ = short_path(folder / "hints.md");
+}
 
 void Checker::add_task(const std::string& function, std::function<void(TaskCheck&)> judge) {
   tasks_.push_back({function, std::move(judge)});
@@ -135,9 +141,10 @@ std::string Checker::next_step(std::size_t task_idx, const std::string& verb) co
   const bool is_default = answer.filename() == "exercise.h" && folder.starts_with(lesson_ + "_");
   const std::string again = is_default ? "" : " " + short_path(answer_);
   const int number = std::stoi(lesson_);
-  return verb + " " + tasks_[task_idx].function + " in " + short_path(answer_) + ", then run " +
-         "./pagelab check " + std::to_string(number) + again + ". More hints: task " +
-         std::to_string(task_idx + 1) + " in the lesson's hints.md.";
+  const std::string indent = "\n            ";
+  return verb + " " + tasks_[task_idx].function + " in " + short_path(answer_) + "," + indent +
+         "then run ./pagelab check " + std::to_string(number) + again + "." + indent +
+         "More hints: " + hints_ + ", task " + std::to_string(task_idx + 1) + ".";
 }
 
 int Checker::run_up_to_first_failure() const {

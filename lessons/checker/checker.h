@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -115,7 +116,11 @@ class Checker {
   /// \param lesson  the lesson's number, two digits
   /// \param title   what it is about
   /// \param answer  path of the judged file: the macro PAGELAB_ANSWER
-  Checker(std::string lesson, std::string title, std::string answer);
+  /// \param check   the check.cpp that calls, beside which hints.md lies
+  Checker(std::string lesson,
+          std::string title,
+          std::string answer,
+          std::source_location check = std::source_location::current());
 
   /// Adds the next task.
   /// \param function  the function of the exercise that it judges
@@ -142,6 +147,7 @@ class Checker {
   std::string lesson_;
   std::string title_;
   std::string answer_;
+  std::string hints_;
   std::vector<Task> tasks_;
 };
 

@@ -43,7 +43,8 @@ void report_and_exit(int signal_number) {
   print("  input     ");
   print(current_input.data());
   print("\n  hint      ");
-  print(signal_number == SIGALRM ? "Does a loop run for ever?" : "Is every index below its size?");
+  print(signal_number == SIGALRM ? "Does a loop run for ever?"
+                                 : "Is every index below its size? Does a function call itself?");
   print("\n");
   _exit(1);
 }
