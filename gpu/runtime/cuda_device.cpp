@@ -16,6 +16,7 @@ namespace {
 // message names the kernel that was launched last.
 void check(cudaError_t status, const std::string& call) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // CUDA remembers an error until it is asked; the next launch would report it
   std::string sentence = fmt::format("{} failed: {}", call, cudaGetErrorString(status));
   if (last_launch.kernel != nullptr) {
     sentence += fmt::format("; the last launch before it was {}", to_string(last_launch));

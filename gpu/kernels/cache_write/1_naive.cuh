@@ -1,18 +1,17 @@
 // cache_write, rung 1: one thread an element.
 //
 // Problem  cache[slot_mapping[t]][h] = round(rows[t][h] / scale[h]): each new token's key (or
-// value)
-//          goes to its slot, rounded to the cache's type. Only fp8 divides by a scale.
-// Shapes   rows [num_tokens, num_kv_heads, head_size], cache [num_blocks, block_size, num_kv_heads,
-//          head_size] through strides, slot_mapping [num_tokens]
+//          value) goes to its slot, rounded to the cache's type. Only fp8 divides by a scale.
+// Shapes   rows [num_tokens, num_kv_heads, head_size], slot_mapping [num_tokens]
+//          cache [num_blocks, block_size, num_kv_heads, head_size], through strides
 // Mapping  thread i → element i of rows; a thread block of 256 threads takes 256 neighbours:
 //
-//            rows   |t0 h0: e0 e1 … |t0 h1: e0 e1 … |t1 h0: e0 e1 … |     i = (t · heads + h) ·
-//            size + e
-//                     0  1           …                …
-//            cache  block 4: |offset 2, h0: e0 e1 … |     slot_mapping[t0] = 4 · block_size + 2
+//            i      0  1  …         8  9  …         16 17 …           2 heads of 8 elements
+//            rows   |t0 h0: e0 e1 … |t0 h1: e0 e1 … |t1 h0: e0 e1 …   i = (t · heads + h) · 8 + e
 //
-// Cost     each element read and written once, and 8 bytes of slot a thread; limited by memory.
+//          With block_size 4 and slot_mapping [18, …], token 0 goes to block 18 / 4 = 4, offset
+//          18 % 4 = 2.
+// Cost     each element read and written once, and a slot of 8 bytes a thread; memory limits it.
 // Differs: vLLM's kernel stores keys and values in one launch, a thread block a token; here each
 //          side is a launch of its own, so that one kernel serves head_size and head_size_v.
 // Expects  slots within the cache, none of them twice.

@@ -1,28 +1,27 @@
 // paged_attention, rung 1: one thread a query row and head.
 //
-// Problem  out[t,h] = softmax(scale · query[t,h] · Kᵀ) · V over the keys of the token's request
-// that
-//          row t sees; lse[h,t] = ln Σ exp(score). Keys and values lie in blocks of a paged cache.
-// Shapes   query [num_tokens, num_query_heads, head_size], block_table [num_reqs,
-// max_blocks_per_req],
-//          key_cache [num_blocks, block_size, num_kv_heads, head_size] and value_cache likewise,
-//          both through strides; out [num_tokens, num_query_heads, head_size_v]
+// Problem  out[t,h] = softmax(scale · query[t,h] · Kᵀ) · V over those keys of the token's request
+//          that row t sees; lse[h,t] = ln Σ exp(score). Keys and values lie in a paged cache.
+// Shapes   query [num_tokens, num_query_heads, head_size]
+//          block_table [num_reqs, max_blocks_per_req]
+//          key_cache [num_blocks, block_size, num_kv_heads, head_size], through strides
+//          value_cache [num_blocks, block_size, num_kv_heads, head_size_v], through strides
+//          out [num_tokens, num_query_heads, head_size_v], lse [num_query_heads, num_tokens]
 // Mapping  thread i → row t = i / heads, head h = i % heads; a thread block takes 128 neighbours:
 //
 //            i       0      1      2      3      4      5    …    3 query heads:
 //            (t, h)  (0,0)  (0,1)  (0,2)  (1,0)  (1,1)  (1,2)  …
 //
-//          Each thread walks its request's row of the block table alone; e.g. block_size 4, seq_len
-//          6:
+//          Each thread walks its request's row of the block table alone. With block_size 4 and
+//          seq_len 6:
 //
 //            block_table[r] = [7, 2]     positions 0 1 2 3 → block 7,  4 5 → block 2
 //
 // Cost     2 · seq_len keys and seq_len values of one head a thread; the heads of a group and the
 //          rows of a request read the same ones again. Neighbouring threads read addresses far
 //          apart, so most of every memory transaction is thrown away: slow, and simple.
-// Order    the canonical one: chains over increasing index, maximum first, weights in a second
-// pass.
-//          The bits are those of reference/attention/paged.cpp in float.
+// Order    the canonical one: chains over increasing index, the maximum first, the weights in a
+//          second pass. The bits are those of reference/attention/paged.cpp in float.
 // Expects  a valid step: block ids within the cache for every position below seq_len.
 #pragma once
 
