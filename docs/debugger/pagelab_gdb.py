@@ -315,7 +315,11 @@ class WhereCommand(gdb.Command):
         super().__init__("simt-where", gdb.COMMAND_STATUS)
 
     def invoke(self, argument, from_tty):
-        launch = gdb.parse_and_eval("pagelab::simt::running_launch")
+        try:
+            launch = gdb.parse_and_eval("pagelab::simt::running_launch")
+        except gdb.error:
+            raise gdb.GdbError("This program has no simulator in it, or was built without -g3; "
+                               "build the debug preset.")
         if int(launch) == 0:
             print("No kernel is running.")
             return
