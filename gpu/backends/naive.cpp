@@ -154,7 +154,6 @@ class NaiveImpl final : public AttentionImpl {
                           const AttentionVariant& variant,
                           const DeviceVariant& options) {
     params.scale = static_cast<float>(variant.scale);
-    params.has_positions = variant.attn_type != AttnType::kEncoderDecoder;
     params.visibility = variant.visibility;
     params.has_softcap = variant.logit_softcap.has_value();
     params.logit_softcap = static_cast<float>(variant.logit_softcap.value_or(0.0));

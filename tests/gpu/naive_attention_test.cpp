@@ -119,6 +119,42 @@ void check_every_code(const std::shared_ptr<Device>& device) {
   }
 }
 
+// Infinities and NaN of several signs and payloads in keys and values that are seen: they reach the
+// results as they do in the reference, and every NaN there is the GPU's.
+void check_extraordinary_numbers(const std::shared_ptr<Device>& device) {
+  CAPTURE(device->name());
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float extraordinary[] = {-infinity, infinity, float_from_bits(0xffc00123u),
+                                 float_from_bits(0x7fc00000u), 0.0f};
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    RandomStepOptions options;
+    options.head_size = 2;
+    options.requests = {{1, 1}, {2, 2}, {1, 3}, {1, 6}};
+    options.sinks = seed % 3 == 0;
+    AttentionStep step = random_step(options, seed);
+    Random random(seed);
+    for (Tensor* array : {&step.query, &step.key, &step.value}) {
+      for (std::int64_t index = 0; index < array->size(); ++index) {
+        if (random.whole(0, 3) != 0) continue;
+        array->data<float>()[index] = extraordinary[random.whole(0, 4)];
+      }
+    }
+    check_same_bits(step, device);
+  }
+  // A visible key whose score is −∞ is not the same as no visible key: the weights are NaN.
+  RandomStepOptions options;
+  options.num_query_heads = options.num_kv_heads = options.head_size = options.head_size_v = 1;
+  options.requests = {{1, 1}};
+  AttentionStep step = random_step(options, 1);
+  step.query.data<float>()[0] = 1.0f;
+  step.key.data<float>()[0] = -infinity;
+  check_same_bits(step, device);
+  const AttentionResult got = attend(step, *make_naive_backend(device));
+  CHECK(bits_of(got.output.data<float>()[0]) == 0x7fffffffu);
+  CHECK(bits_of(got.lse.data<float>()[0]) == 0x7fffffffu);
+}
+
 // K8, K9: sizes where kernels with tiles lose keys. With query 0 all weights are equal.
 void check_mean_of_positions(std::int64_t block_size,
                              std::int32_t seq_len,
@@ -195,6 +231,13 @@ TEST_SUITE("naive attention") {
   }
   TEST_CASE("R11: every code of every small format is read alike (GPU)") {
     if (const auto device = gpu_or_skip()) check_every_code(device);
+  }
+
+  TEST_CASE("infinities and NaN reach the results as in the reference (simulators)") {
+    for (const auto& device : simulators()) check_extraordinary_numbers(device);
+  }
+  TEST_CASE("infinities and NaN reach the results as in the reference (GPU)") {
+    if (const auto device = gpu_or_skip()) check_extraordinary_numbers(device);
   }
 
   TEST_CASE("K8 and K9: no block size loses a key or counts one too many (simulators)") {

@@ -35,8 +35,7 @@ struct PagedAttentionParams {
   const float* v_scales = nullptr;    ///< [num_kv_heads] likewise for values
 
   float scale = 1.0f;                   ///< factor on the scores
-  bool has_positions = true;            ///< false: every key is visible (cross attention)
-  VisibilityRule visibility;            ///< causality and window
+  VisibilityRule visibility;            ///< causality and window; cross attention has neither
   bool has_softcap = false;             ///< whether logit_softcap counts
   float logit_softcap = 0.0f;           ///< cap · tanh(score / cap)
   const float* alibi_slopes = nullptr;  ///< [num_query_heads], or nullptr

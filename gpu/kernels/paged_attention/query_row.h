@@ -68,7 +68,6 @@ __device__ inline QueryRow query_row_of(const PagedAttentionParams& params,
 __device__ inline bool sees(const PagedAttentionParams& params,
                             const QueryRow& row,
                             std::int64_t key_position) {
-  if (!params.has_positions) return true;
   return is_visible_by_rule(params.visibility, row.position, key_position) ||
          is_visible_by_prefix_range(params.mm_prefix_ranges, params.num_mm_prefix_ranges,
                                     row.req_idx, row.position, key_position);
