@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -53,8 +55,20 @@ void print_as_json(const AttentionBackend& backend,
   fmt::print("{}\n", document.dump(2));
 }
 
+// A result has files of the same names as a step's cache: written there, it would spoil the step.
+void refuse_to_overwrite_the_step(const AttendOptions& options) {
+  std::error_code no_such_folder;
+  if (std::filesystem::equivalent(options.step_folder, options.out_folder, no_such_folder)) {
+    throw Error(
+        fmt::format("--out {} is the step folder itself, whose caches would be overwritten: name "
+                    "another folder.",
+                    options.out_folder));
+  }
+}
+
 int run_attend(const AttendOptions& options) {
   const StepFolder folder = read_step_folder(options.step_folder);
+  if (!options.out_folder.empty()) refuse_to_overwrite_the_step(options);
   const std::unique_ptr<AttentionBackend> backend = make_backend(options.backend);
   const AttentionResult result = attend(folder.step, *backend);
   if (!options.out_folder.empty()) write_result(options.out_folder, result);

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "cli/commands.h"
 #include "reference/contract/error.h"
@@ -13,6 +14,25 @@
 namespace {
 
 constexpr int kRequestWasWrong = 2;
+
+// The parser would only say that a subcommand is required.
+void refuse_unknown_subcommand(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == argv[1]) return;
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  throw pagelab::Error(fmt::format("{} is not a subcommand of pagelab: {} are.", argv[1], names));
+}
+
+// The parser's text as a sentence.
+std::string sentence_of(const CLI::ParseError& error) {
+  std::string text = error.what();
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  if (text.empty() || text.back() != '.') text += '.';
+  return text;
+}
 
 int run(int argc, char** argv) {
   CLI::App app("pagelab: paged attention on both sides of the glass.", "pagelab");
@@ -24,12 +44,13 @@ int run(int argc, char** argv) {
   pagelab::cli::add_generate_command(app, exit_status);
   pagelab::cli::add_lesson_command(app, exit_status);
   pagelab::cli::add_check_command(app, exit_status);
+  refuse_unknown_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "{} Run 'pagelab --help' for what is allowed.\n", error.what());
+    fmt::print(stderr, "{} See 'pagelab --help' for what is allowed.\n", sentence_of(error));
     return kRequestWasWrong;
   }
   return exit_status;

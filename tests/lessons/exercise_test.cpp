@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "tests/lessons/lesson_files.h"
-#include "tests/lessons/run_command.h"
+#include "tests/support/run_command.h"
 
 using namespace pagelab::test;
 namespace fs = std::filesystem;

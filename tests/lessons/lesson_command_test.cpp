@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "tests/lessons/lesson_files.h"
-#include "tests/lessons/run_command.h"
+#include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"
 
 using namespace pagelab::test;

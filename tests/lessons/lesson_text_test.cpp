@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "tests/lessons/lesson_files.h"
-#include "tests/lessons/run_command.h"
+#include "tests/support/run_command.h"
 #include "tests/support/environment.h"
 
 using namespace pagelab::test;

@@ -1,4 +1,4 @@
-#include "tests/lessons/run_command.h"
+#include "tests/support/run_command.h"
 
 #include <sys/wait.h>
 
@@ -26,6 +26,12 @@ CommandResult run_command(const std::string& command) {
 
 CommandResult run_pagelab(const std::string& arguments) {
   return run_command(std::string("'") + PAGELAB_PROGRAM + "' " + arguments);
+}
+
+std::string standard_output_of_pagelab(const std::string& arguments) {
+  // The subshell keeps its standard error away from the pipe that run_command reads.
+  return run_command(std::string("('") + PAGELAB_PROGRAM + "' " + arguments + " 2>/dev/null)")
+      .output;
 }
 
 }  // namespace pagelab::test

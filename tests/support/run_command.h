@@ -16,6 +16,9 @@ struct CommandResult {
 /// \param arguments  what follows "./pagelab", as the shell takes it
 CommandResult run_pagelab(const std::string& arguments);
 
+/// What "./pagelab ..." writes to standard output alone.
+std::string standard_output_of_pagelab(const std::string& arguments);
+
 /// Runs any command line in the root of the checkout.
 CommandResult run_command(const std::string& command);
 

@@ -1,0 +1,167 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "reference/tensor/npy.h"
+#include "tests/support/environment.h"
+#include "tests/support/run_command.h"
+#include "tests/support/scratch_folder.h"
+
+using namespace pagelab;
+using test::CommandResult;
+using test::run_pagelab;
+
+namespace {
+
+constexpr int kAgrees = 0, kDisagrees = 1, kRequestWasWrong = 2;
+
+std::string golden_step(const std::string& name) {
+  return (test::golden_dir() / "steps" / name).string();
+}
+
+// A copy of a golden step that a test may spoil.
+class StepCopy {
+ public:
+  explicit StepCopy(const std::string& name) {
+    std::filesystem::copy(test::golden_dir() / "steps" / name, folder_.path());
+  }
+  std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
+  std::string path() const { return folder_.path().string(); }
+
+ private:
+  test::ScratchFolder folder_;
+};
+
+// One sentence on one line, which names what is wrong; nothing on stdout.
+void check_refusal(const std::string& arguments, const std::string& must_name) {
+  const CommandResult run = run_pagelab(arguments);
+  CHECK(run.exit_status == kRequestWasWrong);
+  CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
+  CHECK_MESSAGE(run.output.find(must_name) != std::string::npos, run.output);
+  CHECK(test::standard_output_of_pagelab(arguments) == "");
+}
+
+}  // namespace
+
+TEST_SUITE("program") {
+  TEST_CASE("attend agrees with a golden step on every backend that needs no GPU") {
+    for (const std::string backend : {"REFERENCE", "REFERENCE_FLOAT", "NAIVE"}) {
+      const CommandResult run =
+          run_pagelab("attend " + golden_step("012_chunked_window_softcap_sinks_float32") +
+                      " --backend " + backend);
+      CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+    }
+  }
+
+  TEST_CASE("attend writes float64 from REFERENCE and the stored cache bit for bit") {
+    const StepCopy step("003_mixed_alibi_bfloat16");
+    const std::filesystem::path out = step.file("out");
+    const CommandResult run = run_pagelab("attend " + step.path() + " --out " + out.string());
+    REQUIRE_MESSAGE(run.exit_status == kAgrees, run.output);
+    CHECK(read_npy(out / "output.npy").dtype() == DType::kFloat64);
+    CHECK(read_npy(out / "output.npy").shape() == Shape{32, 21, 8});
+    CHECK(read_npy(out / "lse.npy").shape() == Shape{21, 32});
+    CHECK(
+        identical(read_npy(out / "key_cache.npy"), read_npy(step.file("expected_key_cache.npy"))));
+    CHECK(identical(read_npy(out / "value_cache.npy"),
+                    read_npy(step.file("expected_value_cache.npy"))));
+  }
+
+  TEST_CASE("one expected value that is off by a thousandth fails and is named") {
+    const StepCopy step("000_chunked_none_float32");
+    Tensor expected = read_npy(step.file("expected_output.npy"));
+    expected.data<double>()[expected.size() - 1] += 1e-3;
+    write_npy(step.file("expected_output.npy"), expected);
+    const CommandResult run = run_pagelab("attend " + step.path());
+    CHECK(run.exit_status == kDisagrees);
+    CHECK_MESSAGE(run.output.find("DISAGREES") != std::string::npos, run.output);
+  }
+
+  TEST_CASE("a NaN among the expected values fails attend and compare") {
+    const StepCopy step("000_chunked_none_float32");
+    Tensor expected = read_npy(step.file("expected_lse.npy"));
+    expected.data<double>()[0] = std::numeric_limits<double>::quiet_NaN();
+    write_npy(step.file("expected_lse.npy"), expected);
+    CHECK(run_pagelab("attend " + step.path()).exit_status == kDisagrees);
+    CHECK(run_pagelab("compare " + step.path()).exit_status == kDisagrees);
+  }
+
+  TEST_CASE("a cache that is expected with one other bit fails") {
+    const StepCopy step("014_mixed_window_float16");
+    Tensor expected = read_npy(step.file("expected_value_cache.npy"));
+    expected.bytes()[expected.size_in_bytes() - 2] ^= std::byte{1};
+    write_npy(step.file("expected_value_cache.npy"), expected);
+    CHECK(run_pagelab("attend " + step.path() + " --backend NAIVE").exit_status == kDisagrees);
+  }
+
+  TEST_CASE("compare prints a line a backend and agrees on a golden step") {
+    const CommandResult run = run_pagelab("compare " + golden_step("009_decode_alibi_float64"));
+    CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+    for (const std::string backend : {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE"}) {
+      CHECK(run.output.find(backend) != std::string::npos);
+    }
+  }
+
+  TEST_CASE("compare speaks JSON with the same verdict") {
+    const CommandResult run =
+        run_pagelab("compare " + golden_step("010_prefill_sinks_float16") + " --json");
+    const nlohmann::json document = nlohmann::json::parse(run.output);
+    CHECK(document.at("agrees") == true);
+    CHECK(document.at("backends").size() >= 3);
+    for (const nlohmann::json& backend : document.at("backends")) {
+      CHECK(backend.at("agreement").at("output_share_of_bound").get<double>() <= 1.0);
+    }
+  }
+
+  TEST_CASE("a step without expected values is run and said to be compared with nothing") {
+    const StepCopy step("000_chunked_none_float32");
+    for (const std::string name : {"output", "lse", "key_cache", "value_cache"}) {
+      std::filesystem::remove(step.file("expected_" + name + ".npy"));
+    }
+    const CommandResult run = run_pagelab("attend " + step.path());
+    CHECK(run.exit_status == kAgrees);
+    CHECK(run.output.find("nothing was compared") != std::string::npos);
+    // REFERENCE is then what the other backends are compared with.
+    CHECK(run_pagelab("compare " + step.path()).exit_status == kAgrees);
+  }
+
+  TEST_CASE("what is wrong with a request is said in one sentence on stderr") {
+    const std::string step = golden_step("000_chunked_none_float32");
+    check_refusal("attend /no/such/step", "/no/such/step");
+    check_refusal("attend " + step + " --backend NAIV", "NAIVE");
+    check_refusal("attend " + step + " --target tpu", "tpu");
+    check_refusal("attend " + step + " --backend NAIVE --target cpu", "cpu");
+    check_refusal("attend", "STEP");
+    check_refusal("attend " + step + " --no-such-option", "--no-such-option");
+    check_refusal("no_such_command", "no_such_command is not a subcommand");
+    check_refusal("", "subcommand");
+  }
+
+  TEST_CASE("results are not written over the step that they belong to") {
+    const StepCopy step("000_chunked_none_float32");
+    const Tensor before = read_npy(step.file("key_cache.npy"));
+    check_refusal("attend " + step.path() + " --out " + step.path() + "/.", "--out");
+    CHECK(identical(read_npy(step.file("key_cache.npy")), before));
+  }
+
+  TEST_CASE("an inconsistent step is refused before anything runs") {
+    const StepCopy step("000_chunked_none_float32");
+    Tensor seq_lens = read_npy(step.file("seq_lens.npy"));
+    seq_lens.data<std::int32_t>()[0] = 1 << 30;
+    write_npy(step.file("seq_lens.npy"), seq_lens);
+    check_refusal("attend " + step.path(), "seq_lens[0]");
+  }
+
+  TEST_CASE("the demo ends well and prints the lesson program's numbers") {
+    const CommandResult run = run_pagelab("demo");
+    CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+    CHECK(run.output.find(
+              "paged attention:      [-0.007549  0.003507  0.004630]\nidentical: true\n") !=
+          std::string::npos);
+    CHECK(run.output.find("240 of 240") != std::string::npos);
+    CHECK(run.output.find("NO") == std::string::npos);
+  }
+}
