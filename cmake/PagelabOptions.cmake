@@ -18,6 +18,10 @@ endif()
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+if(PAGELAB_TESTS)
+  find_package(doctest REQUIRED)
+  include(doctest)  # at the top: its discovery of tests needs variables of a scope around the caller's
+endif()
 
 # pagelab_options: the language, the warnings, and the floating-point rules of every target.
 add_library(pagelab_options INTERFACE)
