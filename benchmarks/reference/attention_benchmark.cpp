@@ -227,7 +227,9 @@ void register_precision(const std::string& precision) {
     register_forms<Real>(precision, decode(context));
   }
   for (std::int64_t context : {64, 128, 256}) register_forms<Real>(precision, prefill(context));
-  register_paging_cost<Real>(precision, decode(1024));
+  for (std::int64_t context : {256, 1024, 4096}) {
+    register_paging_cost<Real>(precision, decode(context));
+  }
   register_paging_cost<Real>(precision, prefill(256));
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "reference/attention/query_row.h"
+#include "reference/attention/query_group.h"
 #include "reference/contract/refuse.h"
 #include "reference/contract/validate.h"
 
@@ -54,59 +54,49 @@ void require_sound(const AttentionVariant& variant,
   validate(variant, num_query_heads, batch);
 }
 
-// One query row against keys [m, num_kv_heads, head_size] and values [m, num_kv_heads,
-// head_size_v].
+// The query rows of one group against keys [m, num_kv_heads, head_size] and values
+// [m, num_kv_heads, head_size_v]. Two passes: the maximum of the scores first, then the weights.
 template <typename Real, typename Stored>
-void attend_one_row(const QueryRow<Real>& row,
-                    std::int64_t kv_head_idx,
-                    const TensorView<const Stored, 3>& keys,
-                    const TensorView<const Stored, 3>& values,
-                    Real* output,
-                    Real* lse) {
+void attend_one_group(QueryGroup<Real>& group,
+                      std::int64_t kv_head_idx,
+                      const TensorView<const Stored, 3>& keys,
+                      const TensorView<const Stored, 3>& values) {
   constexpr float kNoScale = 1.0f;
+  const std::int64_t group_size = group.size();
   const std::int64_t seq_len = keys.shape[0];
-  RowVector<Real> scores(seq_len);
-  Real m = kMinusInfinity<Real>;
-  std::int64_t num_visible_keys = 0;
+  const std::int64_t head_size_v = values.shape[2];
   for (std::int64_t position = 0; position < seq_len; ++position) {
-    if (!row.sees(position)) continue;
+    if (!group.sees(position)) continue;
+    ++group.num_visible_keys;
     // Step 1: nothing here, the key of a position is the row of that number
     const Stored* key = keys.row(position, kv_head_idx);
 
     // Step 2: scores
-    const Real query_dot_key = dot(row.query, key, kNoScale);
-    const Real score = row.score(query_dot_key, position);
-    scores[position] = score;
-    m = larger(score, m);
-    ++num_visible_keys;
+    for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+      const QueryRow<Real>& row = group.rows[static_cast<std::size_t>(row_idx)];
+      const Real query_dot_key = dot(row.query, key, kNoScale);
+      const Real score = group.score(row, query_dot_key, position);
+      group.scores(row_idx, position) = score;
+      group.m[row_idx] = larger(score, group.m[row_idx]);
+    }
   }
-  m = larger(row.sink, m);
+  for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+    const Real sink = group.rows[static_cast<std::size_t>(row_idx)].sink;
+    group.m[row_idx] = larger(sink, group.m[row_idx]);
+  }
 
-  Real l = 0;
-  RowVector<Real> acc = RowVector<Real>::Zero(values.shape[2]);
   for (std::int64_t position = 0; position < seq_len; ++position) {
-    if (!row.sees(position)) continue;
+    if (!group.sees(position)) continue;
     const Stored* value = values.row(position, kv_head_idx);
+    for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+      // Step 3: softmax update
+      const Real p = softmax_weight(group.scores(row_idx, position), group.m[row_idx]);
+      group.l[row_idx] = group.l[row_idx] + p;
 
-    // Step 3: softmax update
-    const Real p = softmax_weight(scores[position], m);
-    l = l + p;
-
-    // Step 4: weighted values
-    add_weighted(p, value, kNoScale, acc);
+      // Step 4: weighted values
+      add_weighted(p, value, kNoScale, head_size_v, &group.acc(row_idx, 0));
+    }
   }
-
-  // Step 5: normalise
-  if (num_visible_keys == 0) {
-    std::fill(output, output + acc.size(), Real{0});
-    *lse = row.sink;
-    return;
-  }
-  if (!row.variant->sinks.empty()) l = l + softmax_weight(row.sink, m);
-  for (Eigen::Index d = 0; d < acc.size(); ++d) {
-    output[d] = canonical_nan(acc[d] / l);
-  }
-  *lse = canonical_nan(m + exact_log(l));
 }
 
 }  // namespace
@@ -121,11 +111,13 @@ RequestAttention contiguous_attention(const Tensor& query,
   const std::int64_t query_len = query.shape()[0];
   const std::int64_t num_query_heads = query.shape()[1];
   const std::int64_t seq_len = key.shape()[0];
-  const std::int64_t group_size = num_query_heads / key.shape()[1];
+  const std::int64_t num_kv_heads = key.shape()[1];
+  const std::int64_t group_size = num_query_heads / num_kv_heads;
+  const std::int64_t head_size_v = value.shape()[2];
   require_sound(variant, num_query_heads, req_idx);
 
   RequestAttention result;
-  result.output = Tensor(DTypeOf<Real>::kValue, {query_len, num_query_heads, value.shape()[2]});
+  result.output = Tensor(DTypeOf<Real>::kValue, {query_len, num_query_heads, head_size_v});
   result.lse = Tensor(DTypeOf<Real>::kValue, {num_query_heads, query_len});
   const TensorView<Real, 3> output = result.output.view<Real, 3>();
   const TensorView<Real, 2> lse = result.lse.view<Real, 2>();
@@ -134,12 +126,18 @@ RequestAttention contiguous_attention(const Tensor& query,
     const TensorView<const Stored, 3> values = value.view<Stored, 3>();
     for (std::int64_t query_idx = 0; query_idx < query_len; ++query_idx) {
       const std::int64_t position = seq_len - query_len + query_idx;
-      for (std::int64_t head_idx = 0; head_idx < num_query_heads; ++head_idx) {
-        const std::int64_t kv_head_idx = head_idx / group_size;
-        const QueryRow<Real> row =
-            query_row<Real>(query, query_idx, head_idx, variant, req_idx, position);
-        attend_one_row(row, kv_head_idx, keys, values, output.row(query_idx, head_idx),
-                       &lse(head_idx, query_idx));
+      for (std::int64_t kv_head_idx = 0; kv_head_idx < num_kv_heads; ++kv_head_idx) {
+        const std::int64_t first_head = kv_head_idx * group_size;
+        QueryGroup<Real> group =
+            query_group<Real>(query, query_idx, first_head, group_size, variant, req_idx, position,
+                              seq_len, head_size_v);
+        attend_one_group(group, kv_head_idx, keys, values);
+
+        // Step 5: normalise
+        for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+          const std::int64_t head_idx = first_head + row_idx;
+          normalise(group, row_idx, output.row(query_idx, head_idx), &lse(head_idx, query_idx));
+        }
       }
     }
   });

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/attention/query_row.h"
+#include "reference/attention/query_group.h"
 #include "reference/contract/refuse.h"
 
 namespace pagelab {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "reference/attention/contiguous.h"
-#include "reference/attention/query_row.h"
+#include "reference/attention/query_group.h"
 #include "reference/cache/gather.h"
 #include "reference/contract/validate.h"
 
@@ -99,74 +99,96 @@ struct PagedContext {
   float v_scale;
 };
 
-// One query row against the cached tokens of its request, block by block.
-// Two passes: the maximum of the scores first, then the weights.
-template <typename Real, typename Stored>
-void attend_one_row(const QueryRow<Real>& row,
-                    const PagedContext<Stored>& context,
-                    Real* output,
-                    Real* lse) {
+// A logical block of a context: where it lies, and which positions it holds.
+struct LocatedBlock {
+  std::int64_t physical_block;
+  std::int64_t blocks_to_next;  // from it to where the next logical block lies; 0 for the last
+  std::int64_t first_position;
+  std::int64_t end_position;  // one past its last used position
+};
+
+template <typename Stored>
+LocatedBlock locate(const PagedContext<Stored>& context, std::int64_t logical_block) {
   const std::int64_t block_size = context.key_cache.shape[1];
-  const std::int64_t num_blocks = blocks_for_tokens(context.seq_len, block_size);
-  RowVector<Real> scores(context.seq_len);
-  Real m = kMinusInfinity<Real>;
-  std::int64_t num_visible_keys = 0;
-  for (std::int64_t logical_block = 0; logical_block < num_blocks; ++logical_block) {
-    // Step 1: locate the block
-    const std::int64_t physical_block =
-        context.block_table_row[static_cast<std::size_t>(logical_block)];
-    const std::int64_t first_position = logical_block * block_size;
-    const std::int64_t tokens_in_block = std::min(block_size, context.seq_len - first_position);
-
-    // Step 2: scores
-    for (std::int64_t block_offset = 0; block_offset < tokens_in_block; ++block_offset) {
-      const std::int64_t position = first_position + block_offset;
-      if (!row.sees(position)) continue;
-      const Stored* key = context.key_cache.row(physical_block, block_offset, context.kv_head_idx);
-      const Real query_dot_key = dot(row.query, key, context.k_scale);
-      const Real score = row.score(query_dot_key, position);
-      scores[position] = score;
-      m = larger(score, m);
-      ++num_visible_keys;
-    }
-  }
-  m = larger(row.sink, m);
-
-  Real l = 0;
-  RowVector<Real> acc = RowVector<Real>::Zero(context.value_cache.shape[3]);
-  for (std::int64_t logical_block = 0; logical_block < num_blocks; ++logical_block) {
-    const std::int64_t physical_block =
-        context.block_table_row[static_cast<std::size_t>(logical_block)];
-    const std::int64_t first_position = logical_block * block_size;
-    const std::int64_t tokens_in_block = std::min(block_size, context.seq_len - first_position);
-    for (std::int64_t block_offset = 0; block_offset < tokens_in_block; ++block_offset) {
-      const std::int64_t position = first_position + block_offset;
-      if (!row.sees(position)) continue;
-      // Step 3: softmax update
-      const Real p = softmax_weight(scores[position], m);
-      l = l + p;
-
-      // Step 4: weighted values
-      const Stored* value =
-          context.value_cache.row(physical_block, block_offset, context.kv_head_idx);
-      add_weighted(p, value, context.v_scale, acc);
-    }
-  }
-
-  // Step 5: normalise
-  if (num_visible_keys == 0) {
-    std::fill(output, output + acc.size(), Real{0});
-    *lse = row.sink;
-    return;
-  }
-  if (!row.variant->sinks.empty()) l = l + softmax_weight(row.sink, m);
-  for (Eigen::Index d = 0; d < acc.size(); ++d) {
-    output[d] = canonical_nan(acc[d] / l);
-  }
-  *lse = canonical_nan(m + exact_log(l));
+  const std::int64_t last_block = blocks_for_tokens(context.seq_len, block_size) - 1;
+  const std::int64_t next_block = std::min(logical_block + 1, last_block);
+  LocatedBlock block;
+  block.physical_block = context.block_table_row[static_cast<std::size_t>(logical_block)];
+  block.blocks_to_next =
+      context.block_table_row[static_cast<std::size_t>(next_block)] - block.physical_block;
+  block.first_position = logical_block * block_size;
+  block.end_position = std::min(block.first_position + block_size, context.seq_len);
+  return block;
 }
 
-// Every query row of one request.
+// Asks the processor for a row that will be read a block later. It guesses well what comes next in
+// an array, but blocks lie anywhere; the block table knows where.
+template <typename Stored>
+void prefetch(const Stored* row, std::int64_t size) {
+  constexpr std::int64_t kBytesPerLine = 64;  // of an x86-64 processor's caches
+  constexpr std::int64_t kElementsPerLine = kBytesPerLine / sizeof(Stored);
+  for (std::int64_t i = 0; i < size; i += kElementsPerLine) __builtin_prefetch(row + i);
+}
+
+// The query rows of one group against the cached tokens of their request, block by block.
+// Two passes: the maximum of the scores first, then the weights.
+template <typename Real, typename Stored>
+void attend_one_group(QueryGroup<Real>& group, const PagedContext<Stored>& context) {
+  const TensorView<const Stored, 4>& keys = context.key_cache;
+  const TensorView<const Stored, 4>& values = context.value_cache;
+  const std::int64_t group_size = group.size();
+  const std::int64_t head_size = keys.shape[3];
+  const std::int64_t head_size_v = values.shape[3];
+  const std::int64_t num_blocks = blocks_for_tokens(context.seq_len, keys.shape[1]);
+  for (std::int64_t logical_block = 0; logical_block < num_blocks; ++logical_block) {
+    // Step 1: locate the block
+    const LocatedBlock block = locate(context, logical_block);
+    const Stored* first_key = keys.row(block.physical_block, 0, context.kv_head_idx);
+    const std::int64_t to_next_block = block.blocks_to_next * keys.strides[0];
+
+    // Step 2: scores
+    for (std::int64_t position = block.first_position; position < block.end_position; ++position) {
+      if (!group.sees(position)) continue;
+      ++group.num_visible_keys;
+      const std::int64_t block_offset = position - block.first_position;
+      const Stored* key = first_key + block_offset * keys.strides[1];
+      prefetch(key + to_next_block, head_size);
+      for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+        const QueryRow<Real>& row = group.rows[static_cast<std::size_t>(row_idx)];
+        const Real query_dot_key = dot(row.query, key, context.k_scale);
+        const Real score = group.score(row, query_dot_key, position);
+        group.scores(row_idx, position) = score;
+        group.m[row_idx] = larger(score, group.m[row_idx]);
+      }
+    }
+  }
+  for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+    const Real sink = group.rows[static_cast<std::size_t>(row_idx)].sink;
+    group.m[row_idx] = larger(sink, group.m[row_idx]);
+  }
+
+  for (std::int64_t logical_block = 0; logical_block < num_blocks; ++logical_block) {
+    const LocatedBlock block = locate(context, logical_block);
+    const Stored* first_value = values.row(block.physical_block, 0, context.kv_head_idx);
+    const std::int64_t to_next_block = block.blocks_to_next * values.strides[0];
+    for (std::int64_t position = block.first_position; position < block.end_position; ++position) {
+      if (!group.sees(position)) continue;
+      const std::int64_t block_offset = position - block.first_position;
+      const Stored* value = first_value + block_offset * values.strides[1];
+      prefetch(value + to_next_block, head_size_v);
+      for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+        // Step 3: softmax update
+        const Real p = softmax_weight(group.scores(row_idx, position), group.m[row_idx]);
+        group.l[row_idx] = group.l[row_idx] + p;
+
+        // Step 4: weighted values
+        add_weighted(p, value, context.v_scale, head_size_v, &group.acc(row_idx, 0));
+      }
+    }
+  }
+}
+
+// Every query token of one request.
 template <typename Real, typename Stored>
 void attend_one_request(const AttentionStep& step,
                         std::int64_t req_idx,
@@ -184,13 +206,21 @@ void attend_one_request(const AttentionStep& step,
   for (std::int64_t query_idx = 0; query_idx < query_len; ++query_idx) {
     const std::int64_t token_idx = first_token + query_idx;
     const std::int64_t position = context.seq_len - query_len + query_idx;
-    for (std::int64_t head_idx = 0; head_idx < step.num_query_heads(); ++head_idx) {
-      context.kv_head_idx = head_idx / group_size;
-      context.k_scale = step.cache.k_scale_of(context.kv_head_idx);
-      context.v_scale = step.cache.v_scale_of(context.kv_head_idx);
-      const QueryRow<Real> row =
-          query_row<Real>(step.query, token_idx, head_idx, step.variant, req_idx, position);
-      attend_one_row(row, context, output.row(token_idx, head_idx), &lse(head_idx, token_idx));
+    for (std::int64_t kv_head_idx = 0; kv_head_idx < step.num_kv_heads(); ++kv_head_idx) {
+      context.kv_head_idx = kv_head_idx;
+      context.k_scale = step.cache.k_scale_of(kv_head_idx);
+      context.v_scale = step.cache.v_scale_of(kv_head_idx);
+      const std::int64_t first_head = kv_head_idx * group_size;
+      QueryGroup<Real> group =
+          query_group<Real>(step.query, token_idx, first_head, group_size, step.variant, req_idx,
+                            position, context.seq_len, step.head_size_v());
+      attend_one_group(group, context);
+
+      // Step 5: normalise
+      for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+        const std::int64_t head_idx = first_head + row_idx;
+        normalise(group, row_idx, output.row(token_idx, head_idx), &lse(head_idx, token_idx));
+      }
     }
   }
 }

@@ -133,6 +133,18 @@ TEST_SUITE("cache write") {
     }
   }
 
+  TEST_CASE("x is divided by the scale in the precision of its dtype and not by a reciprocal") {
+    // 17 lies between the e4m3 numbers 16 and 18, and a tie goes to 16. In float32, 0.255 / 0.015
+    // is 17, but 0.255 · (1 / 0.015) is 17.000002.
+    const float scale = 0.015f;
+    const float x = 17.0f * scale;
+    CHECK(decode(cache_element<Fp8E4M3>(x, scale)) == 16.0f);
+    // A little more than 17 in float64, 17 in float32.
+    const double wide = 17.0 * (1.0 + 0x1p-40);
+    CHECK(decode(cache_element<Fp8E4M3>(wide, 1.0f)) == 18.0f);
+    CHECK(decode(cache_element<Fp8E4M3>(static_cast<float>(wide), 1.0f)) == 16.0f);
+  }
+
   TEST_CASE("an fp8 cache holds x divided by the scale of its head") {
     KvCache cache(small_spec(DType::kFp8E4M3));
     cache.k_scale = {0.5f, 2.0f};
