@@ -30,10 +30,17 @@ TEST_SUITE("device errors") {
     if (gpu_or_skip() == nullptr) return;
 #if defined(PAGELAB_HAS_CUDA)
     CHECK_NOTHROW(on_cuda::launch_nothing(1024));
-    CHECK_THROWS_WITH_AS(on_cuda::launch_nothing(1025),
-                         "kernel nothing, grid (1, 1, 1), thread block (1025, 1, 1): the launch "
-                         "failed: invalid configuration argument.",
-                         Error);
+    std::string sentence;
+    try {
+      on_cuda::launch_nothing(1025);
+    } catch (const Error& error) {
+      sentence = error.what();
+    }
+    // What follows is the driver's own text, and differs between its versions.
+    const std::string ours =
+        "kernel nothing, grid (1, 1, 1), thread block (1025, 1, 1): the launch failed: ";
+    CHECK_MESSAGE(sentence.substr(0, ours.size()) == ours, sentence);
+    CHECK(sentence.size() > ours.size());
     CHECK_NOTHROW(on_cuda::launch_nothing(1));
 #endif
   }
