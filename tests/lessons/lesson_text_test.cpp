@@ -6,8 +6,8 @@
 #include <regex>
 
 #include "tests/lessons/lesson_files.h"
-#include "tests/support/run_command.h"
 #include "tests/support/environment.h"
+#include "tests/support/run_command.h"
 
 using namespace pagelab::test;
 namespace fs = std::filesystem;
