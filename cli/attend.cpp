@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/option_values.h"
 #include "cli/step_comparison.h"
 #include "cli/targets.h"
 
@@ -19,11 +20,6 @@ struct AttendOptions {
   std::string out_folder;
   bool json = false;
 };
-
-bool has_expected_values(const ExpectedResult& expected) {
-  return expected.output.has_value() || expected.lse.has_value() ||
-         expected.key_cache.has_value() || expected.value_cache.has_value();
-}
 
 void print_for_people(const StepFolder& folder,
                       const AttentionBackend& backend,
@@ -52,7 +48,7 @@ void print_as_json(const AttentionBackend& backend,
   document["output_dtype"] = to_string(result.output.dtype());
   document["output_shape"] = result.output.shape();
   document["agreement"] = agreement ? to_json(*agreement) : nlohmann::ordered_json(nullptr);
-  fmt::print("{}\n", document.dump(2));
+  fmt::print("{}\n", printable(document));
 }
 
 // A result has files of the same names as a step's cache: written there, it would spoil the step.
@@ -93,7 +89,8 @@ void add_attend_command(CLI::App& app, int& exit_status) {
   command->add_option("STEP", options->step_folder, "a step folder (docs/step_folder.md)")
       ->required();
   add_backend_options(*command, options->backend);
-  command->add_option("--out", options->out_folder, "write output, LSE and caches to this folder");
+  command->add_option("--out", options->out_folder, "write output, LSE and caches to this folder")
+      ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");
   command->callback([options, &exit_status] { exit_status = run_attend(*options); });
 }

@@ -23,7 +23,7 @@ int run_compare(const CompareOptions& options) {
     document["step"] = options.step_folder;
     document["backends"] = to_json(rows);
     document["agrees"] = !any_disagrees(rows);
-    fmt::print("{}\n", document.dump(2));
+    fmt::print("{}\n", printable(document));
   } else {
     fmt::print("{}\n{}", to_string(folder.step), to_table(rows));
   }

@@ -156,7 +156,7 @@ class Demo {
   bool print_step() const {
     if (!recorded_) throw Error("no step of the demo mixed prefill and decode.");
     fmt::print("\n4. One real step of layer 1, prefill and decode mixed, on every backend\n\n");
-    const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, std::nullopt);
+    const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, {});
     fmt::print("{}", indented_lines(to_table(rows)));
     fmt::print(
         "\n   bound: the largest share of the derived error bound that was used, against "

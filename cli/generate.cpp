@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/option_values.h"
 #include "cli/targets.h"
 #include "reference/model/batch_loop.h"
 #include "reference/model/character_tokenizer.h"
@@ -235,19 +236,26 @@ void add_generate_command(CLI::App& app, int& exit_status) {
   add_list_option(*command, "--prompt-ids", options->prompt_ids,
                   "token ids to continue, as 7,0,12: for models without characters.json");
   command->add_option("--max-tokens", options->max_tokens, "tokens to generate for each prompt")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(whole_number());
   add_backend_options(*command, options->backend);
   command->add_option("--block-size", options->block_size, "tokens a block of the cache")
-      ->capture_default_str();
-  command->add_option("--num-blocks", options->num_blocks,
-                      "blocks of the pool, the null block included, so 2 is the least "
-                      "(default: enough for all prompts at once)");
+      ->capture_default_str()
+      ->check(whole_number());
+  command
+      ->add_option("--num-blocks", options->num_blocks,
+                   "blocks of the pool, the null block included, so 2 is the least "
+                   "(default: enough for all prompts at once)")
+      ->check(whole_number());
   command
       ->add_option("--max-num-batched-tokens", options->max_num_batched_tokens,
                    "most tokens that one step computes")
-      ->capture_default_str();
-  command->add_option("--block-order-seed", options->block_order_seed,
-                      "shuffle the pool's blocks; the text does not change");
+      ->capture_default_str()
+      ->check(whole_number());
+  command
+      ->add_option("--block-order-seed", options->block_order_seed,
+                   "shuffle the pool's blocks; the text does not change")
+      ->check(whole_number());
   command->add_flag("--show-steps", options->show_steps, "print what each step computed");
   command->add_flag("--json", options->json, "print one JSON document");
   command->callback([options, &exit_status] {

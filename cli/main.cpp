@@ -53,6 +53,9 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "{} See 'pagelab --help' for what is allowed.\n", sentence_of(error));
     return kRequestWasWrong;
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw pagelab::Error("The output could not be written to stdout. Is the disk full?");
+  }
   return exit_status;
 }
 

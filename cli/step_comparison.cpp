@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 
@@ -34,37 +35,51 @@ std::string cache_column(const Agreement& agreement) {
   return exact ? "exact" : "DIFFERS";
 }
 
-std::string bound_column(const Comparison& comparison) {
-  const double percent = 100.0 * comparison.worst_share_of_bound;
-  return comparison.agrees() ? fmt::format("{:.2f} %", percent) : "EXCEEDED";
+std::string bound_column(const std::optional<Comparison>& comparison) {
+  if (!comparison) return "-";
+  const double percent = 100.0 * comparison->worst_share_of_bound;
+  return comparison->agrees() ? fmt::format("{:.2f} %", percent) : "EXCEEDED";
 }
 
 }  // namespace
 
 bool Agreement::holds() const {
-  return output.agrees() && lse.agrees() && (!keys || keys->agrees()) &&
-         (!values || values->agrees());
+  const std::array<const std::optional<Comparison>*, 4> parts = {&output, &lse, &keys, &values};
+  return std::all_of(parts.begin(), parts.end(), [](const std::optional<Comparison>* part) {
+    return !part->has_value() || (*part)->agrees();
+  });
 }
 
 std::string to_string(const Agreement& agreement) {
   std::string text;
-  text += fmt::format("  output       {}\n", to_string(agreement.output));
-  text += fmt::format("  lse          {}\n", to_string(agreement.lse));
-  if (agreement.keys) text += fmt::format("  key cache    {}\n", to_string(*agreement.keys));
-  if (agreement.values) text += fmt::format("  value cache  {}\n", to_string(*agreement.values));
+  const auto add_line = [&text](const char* part, const std::optional<Comparison>& comparison) {
+    if (comparison) text += fmt::format("  {:<12} {}\n", part, to_string(*comparison));
+  };
+  add_line("output", agreement.output);
+  add_line("lse", agreement.lse);
+  add_line("key cache", agreement.keys);
+  add_line("value cache", agreement.values);
   return text;
 }
 
 nlohmann::ordered_json to_json(const Agreement& agreement) {
   nlohmann::ordered_json document;
   document["holds"] = agreement.holds();
-  document["output_share_of_bound"] = agreement.output.worst_share_of_bound;
-  document["output_mismatches"] = agreement.output.mismatches;
-  document["lse_share_of_bound"] = agreement.lse.worst_share_of_bound;
-  document["lse_mismatches"] = agreement.lse.mismatches;
+  if (agreement.output) {
+    document["output_share_of_bound"] = agreement.output->worst_share_of_bound;
+    document["output_mismatches"] = agreement.output->mismatches;
+  }
+  if (agreement.lse) {
+    document["lse_share_of_bound"] = agreement.lse->worst_share_of_bound;
+    document["lse_mismatches"] = agreement.lse->mismatches;
+  }
   if (agreement.keys) document["key_cache_mismatches"] = agreement.keys->mismatches;
   if (agreement.values) document["value_cache_mismatches"] = agreement.values->mismatches;
   return document;
+}
+
+bool has_expected_values(const ExpectedResult& expected) {
+  return expected.output || expected.lse || expected.key_cache || expected.value_cache;
 }
 
 Agreement agreement_with(const AttentionStep& step,
@@ -99,11 +114,12 @@ ExpectedResult as_expected(const AttentionResult& reference_result) {
           reference_result.cache.values()};
 }
 
-std::vector<ComparedBackend> compare_on_every_backend(
-    const AttentionStep& step, const std::optional<ExpectedResult>& expected) {
+std::vector<ComparedBackend> compare_on_every_backend(const AttentionStep& step,
+                                                      const ExpectedResult& expected) {
   const AttentionResult in_float = attend(step, *make_reference_float_backend());
-  const ExpectedResult wanted =
-      expected ? *expected : as_expected(attend(step, *make_reference_backend()));
+  const ExpectedResult wanted = has_expected_values(expected)
+                                    ? expected
+                                    : as_expected(attend(step, *make_reference_backend()));
 
   std::vector<ComparedBackend> rows;
   for (const BackendChoice& choice : all_backends()) {
@@ -114,7 +130,7 @@ std::vector<ComparedBackend> compare_on_every_backend(
         const std::unique_ptr<AttentionBackend> backend = choice.make(target);
         const AttentionResult result = attend(step, *backend);
         // REFERENCE beside its own result would agree by definition.
-        const bool is_the_yardstick = !expected && choice.name == "REFERENCE";
+        const bool is_the_yardstick = !has_expected_values(expected) && choice.name == "REFERENCE";
         if (!is_the_yardstick) row.agreement = agreement_with(step, *backend, result, wanted);
         if (result.output.dtype() == DType::kFloat32) {
           row.same_bits =
@@ -164,6 +180,10 @@ nlohmann::ordered_json to_json(const std::vector<ComparedBackend>& rows) {
     list.push_back(entry);
   }
   return list;
+}
+
+std::string printable(const nlohmann::ordered_json& document) {
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 bool any_disagrees(const std::vector<ComparedBackend>& rows) {

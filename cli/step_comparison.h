@@ -14,11 +14,12 @@
 
 namespace pagelab::cli {
 
-/// What a backend's result looks like beside an expected one.
+/// What a backend's result looks like beside an expected one. Parts of which nothing is expected are
+/// absent.
 struct Agreement {
-  Comparison output;               ///< within the derived bound of the backend's precision
-  Comparison lse;                  ///< likewise
-  std::optional<Comparison> keys;  ///< stored keys, exact; absent where nothing is expected of them
+  std::optional<Comparison> output;  ///< within the derived bound of the backend's precision
+  std::optional<Comparison> lse;     ///< likewise
+  std::optional<Comparison> keys;    ///< stored keys, exact
   std::optional<Comparison> values;  ///< stored values, exact
   /// Whether every part agrees.
   bool holds() const;
@@ -39,6 +40,9 @@ std::string to_string(const Agreement& agreement);
 /// The same for machines.
 nlohmann::ordered_json to_json(const Agreement& agreement);
 
+/// Whether there is anything to compare with.
+bool has_expected_values(const ExpectedResult& expected);
+
 /// The result of REFERENCE, in the form of an expected one.
 ExpectedResult as_expected(const AttentionResult& reference_result);
 
@@ -54,15 +58,18 @@ struct ComparedBackend {
 
 /// Runs a step on every backend and target that this machine has.
 /// \param step      valid for storing and attending
-/// \param expected  what to compare with; REFERENCE's result if absent
-std::vector<ComparedBackend> compare_on_every_backend(
-    const AttentionStep& step, const std::optional<ExpectedResult>& expected);
+/// \param expected  what to compare with; REFERENCE's result where it holds nothing
+std::vector<ComparedBackend> compare_on_every_backend(const AttentionStep& step,
+                                                      const ExpectedResult& expected);
 
 /// The table of agreement, a line a backend.
 std::string to_table(const std::vector<ComparedBackend>& rows);
 
 /// The same for machines.
 nlohmann::ordered_json to_json(const std::vector<ComparedBackend>& rows);
+
+/// A document as text; bytes that are not UTF-8 (in a path, say) are replaced.
+std::string printable(const nlohmann::ordered_json& document);
 
 /// Whether a backend that ran disagreed: in its values, or in the bits that it promises.
 bool any_disagrees(const std::vector<ComparedBackend>& rows);

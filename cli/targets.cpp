@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/option_values.h"
 #include "gpu/backends/catalog.h"
 #include "gpu/runtime/device.h"
 
@@ -11,9 +12,12 @@ namespace pagelab::cli {
 
 void add_backend_options(CLI::App& command, BackendOptions& options) {
   command.add_option("--backend", options.backend, "which implementation of attention")
-      ->capture_default_str();
-  command.add_option("--target", options.target,
-                     "cpu, simulator or cuda (default: the first that the backend runs on)");
+      ->capture_default_str()
+      ->check(not_empty());
+  command
+      .add_option("--target", options.target,
+                  "cpu, simulator or cuda (default: the first that the backend runs on)")
+      ->check(not_empty());
 }
 
 std::unique_ptr<AttentionBackend> make_backend(const BackendOptions& options) {

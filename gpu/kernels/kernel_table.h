@@ -29,4 +29,30 @@ class KernelTable {
   Launcher launchers_[kNumActivationDTypes][kNumCacheDTypes] = {};
 };
 
+/// Fills the row of one activation dtype.
+/// \param launcher_of  generic callable: `launcher_of.template operator()<Activation, Stored>()` is the
+///                     launcher for these C++ types
+template <typename Activation, typename Params, typename LauncherOf>
+void add_launchers_of(KernelTable<Params>& table, LauncherOf launcher_of) {
+  constexpr DType kActivation = DTypeOf<Activation>::kValue;
+  table.at(kActivation, DType::kFloat64) = launcher_of.template operator()<Activation, double>();
+  table.at(kActivation, DType::kFloat32) = launcher_of.template operator()<Activation, float>();
+  table.at(kActivation, DType::kFloat16) = launcher_of.template operator()<Activation, Float16>();
+  table.at(kActivation, DType::kBFloat16) = launcher_of.template operator()<Activation, BFloat16>();
+  table.at(kActivation, DType::kFp8E4M3) = launcher_of.template operator()<Activation, Fp8E4M3>();
+  table.at(kActivation, DType::kFp8E5M2) = launcher_of.template operator()<Activation, Fp8E5M2>();
+}
+
+/// The table of a kernel that takes every pair of dtypes.
+/// \param launcher_of  as for add_launchers_of
+template <typename Params, typename LauncherOf>
+KernelTable<Params> table_of_all_dtypes(LauncherOf launcher_of) {
+  KernelTable<Params> table;
+  add_launchers_of<double>(table, launcher_of);
+  add_launchers_of<float>(table, launcher_of);
+  add_launchers_of<Float16>(table, launcher_of);
+  add_launchers_of<BFloat16>(table, launcher_of);
+  return table;
+}
+
 }  // namespace pagelab

@@ -16,7 +16,14 @@ nlohmann::json read_json_file(const std::filesystem::path& path) {
   std::ifstream stream(path);
   if (!stream) throw Error(fmt::format("{}: cannot be opened for reading.", path.string()));
   try {
-    return nlohmann::json::parse(stream);
+    // Printing a value in a message recurses into it: a hostile file must not exhaust the stack.
+    constexpr int kMaxDepth = 64;
+    return nlohmann::json::parse(
+        stream, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+          if (depth <= kMaxDepth) return true;
+          throw Error(fmt::format("{}: a value is nested more than {} levels deep.", path.string(),
+                                  kMaxDepth));
+        });
   } catch (const nlohmann::json::parse_error& parse_error) {
     throw Error(
         fmt::format("{}: not JSON, it goes wrong at byte {}.", path.string(), parse_error.byte));

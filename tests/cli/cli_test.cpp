@@ -124,8 +124,11 @@ TEST_SUITE("program") {
     const CommandResult run = run_pagelab("attend " + step.path());
     CHECK(run.exit_status == kAgrees);
     CHECK(run.output.find("nothing was compared") != std::string::npos);
-    // REFERENCE is then what the other backends are compared with.
-    CHECK(run_pagelab("compare " + step.path()).exit_status == kAgrees);
+    // REFERENCE is then what the other backends are compared with; they use a share of their bound.
+    const CommandResult comparison = run_pagelab("compare " + step.path());
+    CHECK(comparison.exit_status == kAgrees);
+    CHECK(comparison.output.find("what the others are compared with") != std::string::npos);
+    CHECK_MESSAGE(comparison.output.find(" 0.00 %") == std::string::npos, comparison.output);
   }
 
   TEST_CASE("what is wrong with a request is said in one sentence on stderr") {
@@ -135,9 +138,36 @@ TEST_SUITE("program") {
     check_refusal("attend " + step + " --target tpu", "tpu");
     check_refusal("attend " + step + " --backend NAIVE --target cpu", "cpu");
     check_refusal("attend", "STEP");
+    check_refusal("attend " + step + " --out ''", "--out");
+    check_refusal("attend " + step + " --target ''", "--target");
     check_refusal("attend " + step + " --no-such-option", "--no-such-option");
     check_refusal("no_such_command", "no_such_command is not a subcommand");
     check_refusal("", "subcommand");
+  }
+
+  TEST_CASE("only what is expected is compared") {
+    const StepCopy step("000_chunked_none_float32");
+    for (const std::string name : {"output", "key_cache", "value_cache"}) {
+      std::filesystem::remove(step.file("expected_" + name + ".npy"));
+    }
+    const CommandResult run = run_pagelab("attend " + step.path());
+    CHECK(run.exit_status == kAgrees);
+    CHECK(run.output.find("  lse  ") != std::string::npos);
+    CHECK(run.output.find("  key cache ") == std::string::npos);
+  }
+
+  TEST_CASE("a link that leads nowhere is not taken for an absent file") {
+    const StepCopy step("000_chunked_none_float32");
+    std::filesystem::create_symlink("/nowhere", step.file("sinks.npy"));
+    check_refusal("attend " + step.path(), "sinks.npy");
+  }
+
+  TEST_CASE("output that nobody receives is an error") {
+    const std::string step = golden_step("000_chunked_none_float32");
+    const CommandResult run =
+        test::run_command("(" + test::pagelab_program() + " attend '" + step + "' >/dev/full)");
+    CHECK(run.exit_status == kRequestWasWrong);
+    CHECK_MESSAGE(run.output.find("stdout") != std::string::npos, run.output);
   }
 
   TEST_CASE("results are not written over the step that they belong to") {

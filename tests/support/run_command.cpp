@@ -24,14 +24,15 @@ CommandResult run_command(const std::string& command) {
   return result;
 }
 
+std::string pagelab_program() { return std::string("'") + PAGELAB_PROGRAM + "'"; }
+
 CommandResult run_pagelab(const std::string& arguments) {
-  return run_command(std::string("'") + PAGELAB_PROGRAM + "' " + arguments);
+  return run_command(pagelab_program() + " " + arguments);
 }
 
 std::string standard_output_of_pagelab(const std::string& arguments) {
   // The subshell keeps its standard error away from the pipe that run_command reads.
-  return run_command(std::string("('") + PAGELAB_PROGRAM + "' " + arguments + " 2>/dev/null)")
-      .output;
+  return run_command("(" + pagelab_program() + " " + arguments + " 2>/dev/null)").output;
 }
 
 }  // namespace pagelab::test

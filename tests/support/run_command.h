@@ -19,6 +19,9 @@ CommandResult run_pagelab(const std::string& arguments);
 /// What "./pagelab ..." writes to standard output alone.
 std::string standard_output_of_pagelab(const std::string& arguments);
 
+/// The program that was just built, quoted for the shell.
+std::string pagelab_program();
+
 /// Runs any command line in the root of the checkout.
 CommandResult run_command(const std::string& command);
 

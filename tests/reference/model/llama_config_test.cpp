@@ -34,6 +34,15 @@ std::string refusal_with(const std::string& field, const nlohmann::json& value) 
 }  // namespace
 
 TEST_SUITE("Llama configuration") {
+  TEST_CASE("a value nested too deeply is refused before it is printed") {
+    const ScratchFolder folder;
+    const std::string nested(60000, '[');
+    const std::string text = "{\"rope_scaling\": " + nested + std::string(60000, ']') + "}";
+    const std::string sentence =
+        refusal_of([&] { read_llama_config(write_file(folder, "config.json", text)); });
+    CHECK(sentence.find("nested more than 64 levels deep.") != std::string::npos);
+  }
+
   TEST_CASE("the tiny Llama has the sizes that its README names") {
     const LlamaConfig config = read_llama_config(tiny_llama_folder() / "config.json");
     CHECK(config.vocab_size == 65);

@@ -125,7 +125,10 @@ TEST_SUITE("safetensors") {
     CHECK(refusal_of(safetensors(R"({"__metadata__":{"n":1}})", "")) ==
           "__metadata__ is not an object of strings.");
     CHECK(refusal_of(safetensors(std::string(100'000, '['), "")) ==
-          "the header is not JSON: it goes wrong at byte 100001 of it.");
+          "the header is nested too deeply.");
+    const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
+    CHECK(refusal_of(safetensors("{\"a\":{\"dtype\":" + deep + "}}", "")) ==
+          "the header is nested too deeply.");
   }
 
   TEST_CASE("a name that stands twice is refused") {

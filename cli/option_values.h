@@ -1,0 +1,36 @@
+/// \file
+/// What the parser itself lets pass: empty values, and numbers that it would clamp.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdint>
+#include <string>
+
+namespace pagelab::cli {
+
+/// Refuses a value that is not a whole number of 64 bits.
+inline CLI::Validator whole_number() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        std::int64_t number = 0;
+        const char* end = text.data() + text.size();
+        const auto [parsed_to, error] = std::from_chars(text.data(), end, number);
+        if (error == std::errc() && parsed_to == end) return "";
+        return fmt::format("'{}' is not a whole number of 64 bits.", text);
+      },
+      "INT");
+}
+
+/// Refuses an empty value, which would stand for the default.
+inline CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) -> std::string {
+        return text.empty() ? "the value is empty; leave the option out for its default." : "";
+      },
+      "TEXT");
+}
+
+}  // namespace pagelab::cli
