@@ -30,17 +30,16 @@ class KernelTable {
 };
 
 /// Fills the row of one activation dtype.
-/// \param launcher_of  generic callable: `launcher_of.template operator()<Activation, Stored>()` is the
-///                     launcher for these C++ types
+/// \param launcher_of  generic callable, called with a value of each C++ type; the types count alone
 template <typename Activation, typename Params, typename LauncherOf>
 void add_launchers_of(KernelTable<Params>& table, LauncherOf launcher_of) {
   constexpr DType kActivation = DTypeOf<Activation>::kValue;
-  table.at(kActivation, DType::kFloat64) = launcher_of.template operator()<Activation, double>();
-  table.at(kActivation, DType::kFloat32) = launcher_of.template operator()<Activation, float>();
-  table.at(kActivation, DType::kFloat16) = launcher_of.template operator()<Activation, Float16>();
-  table.at(kActivation, DType::kBFloat16) = launcher_of.template operator()<Activation, BFloat16>();
-  table.at(kActivation, DType::kFp8E4M3) = launcher_of.template operator()<Activation, Fp8E4M3>();
-  table.at(kActivation, DType::kFp8E5M2) = launcher_of.template operator()<Activation, Fp8E5M2>();
+  table.at(kActivation, DType::kFloat64) = launcher_of(Activation{}, double{});
+  table.at(kActivation, DType::kFloat32) = launcher_of(Activation{}, float{});
+  table.at(kActivation, DType::kFloat16) = launcher_of(Activation{}, Float16{});
+  table.at(kActivation, DType::kBFloat16) = launcher_of(Activation{}, BFloat16{});
+  table.at(kActivation, DType::kFp8E4M3) = launcher_of(Activation{}, Fp8E4M3{});
+  table.at(kActivation, DType::kFp8E5M2) = launcher_of(Activation{}, Fp8E5M2{});
 }
 
 /// The table of a kernel that takes every pair of dtypes.

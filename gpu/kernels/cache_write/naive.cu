@@ -3,10 +3,12 @@
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
+
 KernelTable<CacheWriteParams> cache_write_naive_launchers() {
-  return table_of_all_dtypes<CacheWriteParams>([]<typename Activation, typename Stored> {
-    return &launch_cache_write_naive<Activation, Stored>;
-  });
+  return table_of_all_dtypes<CacheWriteParams>(
+      []<typename Activation, typename Stored>(Activation, Stored) {
+        return &launch_cache_write_naive<Activation, Stored>;
+      });
 }
 
 }  // namespace PAGELAB_TARGET

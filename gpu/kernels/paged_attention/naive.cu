@@ -3,10 +3,12 @@
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
+
 KernelTable<PagedAttentionParams> paged_attention_naive_launchers() {
-  return table_of_all_dtypes<PagedAttentionParams>([]<typename Activation, typename Stored> {
-    return &launch_paged_attention_naive<Activation, Stored>;
-  });
+  return table_of_all_dtypes<PagedAttentionParams>(
+      []<typename Activation, typename Stored>(Activation, Stored) {
+        return &launch_paged_attention_naive<Activation, Stored>;
+      });
 }
 
 }  // namespace PAGELAB_TARGET
