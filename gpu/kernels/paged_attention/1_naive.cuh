@@ -23,6 +23,11 @@
 // Order    the canonical one: chains over increasing index, the maximum first, the weights in a
 //          second pass. The bits are those of reference/attention/paged.cpp in float.
 // Expects  a valid step: block ids within the cache for every position below seq_len.
+// Words    __global__ marks a kernel: a function that every thread of the launch runs; __device__ one
+//          that threads call. A launch is a grid of thread blocks ("cta" in names, so that "block" is
+//          a block of the cache): blockIdx says which of them, blockDim how many threads each has,
+//          threadIdx which of its threads this is. PAGELAB_TARGET keeps the GPU's and the simulator's
+//          copies of this code apart.
 #pragma once
 
 #include "gpu/device/keywords.h"
