@@ -121,8 +121,8 @@ json SafetensorsFile::read_header(std::uint64_t header_bytes) {
   // A name that stands twice would silently replace the first one's array.
   std::set<std::string> names;
   const auto check_names = [&](int depth, json::parse_event_t event, json& parsed) {
-    // Deeper than {name: {"data_offsets": [..]}} is no header, and printing it could exhaust the stack.
-    constexpr int kMaxDepth = 3;
+    // Printing a value in a message recurses into it: a hostile file must not exhaust the stack.
+    constexpr int kMaxDepth = 64;
     if (depth > kMaxDepth) fail("the header is nested too deeply.");
     const bool is_name = event == json::parse_event_t::key && depth == 1;
     if (is_name && !names.insert(parsed.get<std::string>()).second) {
