@@ -30,6 +30,7 @@ class KernelTable {
 };
 
 /// Fills the row of one activation dtype.
+/// \param table        where the launchers go
 /// \param launcher_of  generic callable, called with a value of each C++ type; the types count alone
 template <typename Activation, typename Params, typename LauncherOf>
 void add_launchers_of(KernelTable<Params>& table, LauncherOf launcher_of) {
@@ -44,6 +45,7 @@ void add_launchers_of(KernelTable<Params>& table, LauncherOf launcher_of) {
 
 /// The table of a kernel that takes every pair of dtypes.
 /// \param launcher_of  as for add_launchers_of
+/// \returns            a launcher for each pair of an activation dtype and a cache dtype
 template <typename Params, typename LauncherOf>
 KernelTable<Params> table_of_all_dtypes(LauncherOf launcher_of) {
   KernelTable<Params> table;
