@@ -61,7 +61,7 @@ struct DemoRun {
 class Demo {
  public:
   Demo()
-      : folder_(source_dir() / "reference" / "model" / "tiny_llama"),
+      : folder_(tiny_llama_folder()),
         model_(Llama::load(folder_)),
         tokenizer_(CharacterTokenizer::load(folder_, model_.config().vocab_size)),
         golden_(read_golden_texts(folder_ / "golden_greedy.json")) {}
