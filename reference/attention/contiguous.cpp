@@ -62,14 +62,17 @@ void attend_one_group(QueryGroup<Real>& group,
                       const TensorView<const Stored, 3>& keys,
                       const TensorView<const Stored, 3>& values) {
   constexpr float kNoScale = 1.0f;
+  constexpr std::int64_t kRowsAhead = 16;  // as far as the paged form looks with blocks of 16
   const std::int64_t group_size = group.size();
   const std::int64_t seq_len = keys.shape[0];
+  const std::int64_t head_size = keys.shape[2];
   const std::int64_t head_size_v = values.shape[2];
   for (std::int64_t position = 0; position < seq_len; ++position) {
     if (!group.sees(position)) continue;
     ++group.num_visible_keys;
     // Step 1: nothing here, the key of a position is the row of that number
     const Stored* key = keys.row(position, kv_head_idx);
+    prefetch(keys.row(std::min(position + kRowsAhead, seq_len - 1), kv_head_idx), head_size);
 
     // Step 2: scores
     for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
@@ -88,6 +91,7 @@ void attend_one_group(QueryGroup<Real>& group,
   for (std::int64_t position = 0; position < seq_len; ++position) {
     if (!group.sees(position)) continue;
     const Stored* value = values.row(position, kv_head_idx);
+    prefetch(values.row(std::min(position + kRowsAhead, seq_len - 1), kv_head_idx), head_size_v);
     for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
       // Step 3: softmax update
       const Real p = softmax_weight(group.scores(row_idx, position), group.m[row_idx]);

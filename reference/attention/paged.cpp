@@ -121,15 +121,6 @@ LocatedBlock locate(const PagedContext<Stored>& context, std::int64_t logical_bl
   return block;
 }
 
-// Asks the processor for a row that will be read a block later. It guesses well what comes next in
-// an array, but blocks lie anywhere; the block table knows where.
-template <typename Stored>
-void prefetch(const Stored* row, std::int64_t size) {
-  constexpr std::int64_t kBytesPerLine = 64;  // of an x86-64 processor's caches
-  constexpr std::int64_t kElementsPerLine = kBytesPerLine / sizeof(Stored);
-  for (std::int64_t i = 0; i < size; i += kElementsPerLine) __builtin_prefetch(row + i);
-}
-
 // The query rows of one group against the cached tokens of their request, block by block.
 // Two passes: the maximum of the scores first, then the weights.
 template <typename Real, typename Stored>

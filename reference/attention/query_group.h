@@ -127,6 +127,18 @@ Real dot(const RowVector<Real>& query, const Stored* key, float k_scale);
 template <typename Real, typename Stored>
 void add_weighted(Real p, const Stored* value, float v_scale, std::int64_t head_size_v, Real* acc);
 
+/// Asks the processor for a row of keys or values that will be read soon. It guesses well what comes
+/// next in an array, but not where the next block or the next row of the same head lies; the caller
+/// knows. Without it the paged form waits for memory: 15 to 20 % of a decode step at context 1024.
+/// \param row   first element
+/// \param size  elements
+template <typename Stored>
+inline void prefetch(const Stored* row, std::int64_t size) {
+  constexpr std::int64_t kBytesPerLine = 64;  // of an x86-64 processor's caches
+  constexpr std::int64_t kElementsPerLine = kBytesPerLine / sizeof(Stored);
+  for (std::int64_t i = 0; i < size; i += kElementsPerLine) __builtin_prefetch(row + i);
+}
+
 /// e^(score − m), by the exponential that every target shares.
 template <typename Real>
 inline Real softmax_weight(Real score, Real m) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reference/tensor/dtype.h"
+#include "reference/tensor/huge_page_allocator.h"
 
 namespace pagelab {
 
@@ -133,7 +134,7 @@ class Tensor {
   DType dtype_;
   Shape shape_;
   std::int64_t size_ = 0;
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte, HugePageAllocator> bytes_;
 };
 
 /// Dtype, shape and the first few values: "float32 [2, 3]: 1, 2, 3, ...".
