@@ -1,11 +1,13 @@
 # pagelab_add_benchmark(NAME SOURCES file.cpp ... [LINK target ...]): the program bin/bench_NAME, which
 # `./pagelab bench` runs.
+add_custom_target(pagelab_benchmarks)
 function(pagelab_add_benchmark name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   find_package(benchmark REQUIRED)
   add_executable(bench_${name} ${arg_SOURCES})
   target_link_libraries(bench_${name} PRIVATE
     ${arg_LINK} benchmark::benchmark pagelab_warnings pagelab_sanitizers)
+  add_dependencies(pagelab_benchmarks bench_${name})
   if(PAGELAB_STATIC)
     pagelab_carry_benchmark_library(bench_${name})
   endif()

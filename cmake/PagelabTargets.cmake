@@ -77,6 +77,9 @@ function(pagelab_add_lesson name)
   string(SUBSTRING "${name}" 0 2 number)
   add_executable(lesson_${name} ${folder}/example.cpp)
   target_link_libraries(lesson_${name} PRIVATE reference pagelab_warnings pagelab_sanitizers)
+  if(TARGET pagelab_program)
+    add_dependencies(pagelab_program lesson_${name})
+  endif()
   add_test(NAME "lesson ${number}: the example prints example.txt"
     COMMAND sh -c "\"$0\" | diff -u \"$1\" -" $<TARGET_FILE:lesson_${name}> ${folder}/example.txt)
 
