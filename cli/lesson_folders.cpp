@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "reference/contract/error.h"
+#include "reference/source_dir.h"
 
 namespace pagelab::cli {
 namespace {
@@ -20,11 +20,6 @@ std::filesystem::path program_folder() {
 }
 
 }  // namespace
-
-std::filesystem::path source_dir() {
-  const char* from_environment = std::getenv("PAGELAB_SOURCE_DIR");
-  return from_environment != nullptr ? from_environment : PAGELAB_SOURCE_DIR;
-}
 
 std::vector<Lesson> all_lessons() {
   const std::filesystem::path folder = source_dir() / "lessons";

@@ -18,9 +18,6 @@ struct Lesson {
   std::filesystem::path example;  ///< the program built from its example.cpp
 };
 
-/// The source tree: $PAGELAB_SOURCE_DIR if set, else where the program was compiled.
-std::filesystem::path source_dir();
-
 /// All lessons, in order.
 /// \throws Error  if the source tree is not on this machine
 std::vector<Lesson> all_lessons();

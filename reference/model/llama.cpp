@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "reference/model/linear.h"
 #include "reference/model/rms_norm.h"
 #include "reference/model/rope.h"
 #include "reference/model/swiglu.h"
+#include "reference/source_dir.h"
 
 namespace pagelab {
 namespace {
@@ -155,10 +155,7 @@ RowMatrix Llama::forward(const LlamaBatch& batch, const AttentionLayers& layers)
 }
 
 std::filesystem::path tiny_llama_folder() {
-  const char* from_environment = std::getenv("PAGELAB_SOURCE_DIR");
-  const std::filesystem::path source_dir =
-      from_environment != nullptr ? from_environment : PAGELAB_SOURCE_DIR;
-  const std::filesystem::path folder = source_dir / "reference" / "model" / "tiny_llama";
+  const std::filesystem::path folder = source_dir() / "reference" / "model" / "tiny_llama";
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     throw Error(

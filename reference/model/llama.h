@@ -73,8 +73,7 @@ class Llama {
   LlamaWeights weights_;
 };
 
-/// The folder of the model that comes with pagelab: reference/model/tiny_llama in
-/// $PAGELAB_SOURCE_DIR if that is set, else in the checkout that this library was built from.
+/// The folder of the model that comes with pagelab: reference/model/tiny_llama in source_dir().
 /// \throws Error  if there is no such folder
 std::filesystem::path tiny_llama_folder();
 

@@ -185,6 +185,22 @@ TEST_SUITE("program") {
     check_refusal("attend " + step.path(), "seq_lens[0]");
   }
 
+  TEST_CASE("PAGELAB_SOURCE_DIR says where the lessons and the model lie unless it is empty") {
+    const auto run_with = [](const std::string& source_dir, const std::string& arguments) {
+      return test::run_command("env PAGELAB_SOURCE_DIR=" + source_dir + " " +
+                               test::pagelab_program() + " " + arguments);
+    };
+    const CommandResult lessons = run_with("/nowhere", "lesson");
+    CHECK(lessons.exit_status == kRequestWasWrong);
+    CHECK_MESSAGE(lessons.output.starts_with("The lessons were in /nowhere/lessons, which is not"),
+                  lessons.output);
+    const CommandResult model = run_with("/nowhere", "demo");
+    CHECK(model.exit_status == kRequestWasWrong);
+    CHECK_MESSAGE(model.output.starts_with("/nowhere/reference/model/tiny_llama: there is no"),
+                  model.output);
+    CHECK(run_with("''", "lesson").exit_status == 0);
+  }
+
   TEST_CASE("the demo ends well and prints the lesson program's numbers") {
     const CommandResult run = run_pagelab("demo");
     CHECK_MESSAGE(run.exit_status == kAgrees, run.output);

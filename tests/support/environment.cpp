@@ -8,11 +8,6 @@
 
 namespace pagelab::test {
 
-std::filesystem::path source_dir() {
-  const char* from_environment = std::getenv("PAGELAB_SOURCE_DIR");
-  return from_environment != nullptr ? from_environment : PAGELAB_SOURCE_DIR;
-}
-
 std::filesystem::path golden_dir() { return source_dir() / "tests" / "golden"; }
 
 bool gpu_is_required() {

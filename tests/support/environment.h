@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <string>
 
+#include "reference/source_dir.h"
+
 namespace pagelab::test {
 
-/// The root of the checkout: $PAGELAB_SOURCE_DIR if set (a test program carried to another
-/// machine), else where the tests were compiled.
-std::filesystem::path source_dir();
+using pagelab::source_dir;
 
 /// tests/golden in that checkout.
 std::filesystem::path golden_dir();
