@@ -54,7 +54,7 @@ void require_sound(const AttentionVariant& variant,
   validate(variant, num_query_heads, batch);
 }
 
-// The query rows of one group against keys [m, num_kv_heads, head_size] and values
+// The query heads of one group against keys [m, num_kv_heads, head_size] and values
 // [m, num_kv_heads, head_size_v]. Two passes: the maximum of the scores first, then the weights.
 template <typename Real, typename Stored>
 void attend_one_group(QueryGroup<Real>& group,
@@ -75,32 +75,53 @@ void attend_one_group(QueryGroup<Real>& group,
     prefetch(keys.row(std::min(position + kRowsAhead, seq_len - 1), kv_head_idx), head_size);
 
     // Step 2: scores
-    for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
-      const QueryRow<Real>& row = group.rows[static_cast<std::size_t>(row_idx)];
-      const Real query_dot_key = dot(row.query, key, kNoScale);
-      const Real score = group.score(row, query_dot_key, position);
-      group.scores(row_idx, position) = score;
-      group.m[row_idx] = larger(score, group.m[row_idx]);
+    for (std::int64_t head_in_group = 0; head_in_group < group_size; ++head_in_group) {
+      const QueryHead<Real>& head = group.heads[static_cast<std::size_t>(head_in_group)];
+      const Real query_dot_key = dot(head.query, key, kNoScale);
+      const Real score = group.score(head, query_dot_key, position);
+      group.scores(head_in_group, position) = score;
+      group.m[head_in_group] = larger(score, group.m[head_in_group]);
     }
   }
-  for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
-    const Real sink = group.rows[static_cast<std::size_t>(row_idx)].sink;
-    group.m[row_idx] = larger(sink, group.m[row_idx]);
+  for (std::int64_t head_in_group = 0; head_in_group < group_size; ++head_in_group) {
+    const Real sink = group.heads[static_cast<std::size_t>(head_in_group)].sink;
+    group.m[head_in_group] = larger(sink, group.m[head_in_group]);
   }
 
   for (std::int64_t position = 0; position < seq_len; ++position) {
     if (!group.sees(position)) continue;
     const Stored* value = values.row(position, kv_head_idx);
     prefetch(values.row(std::min(position + kRowsAhead, seq_len - 1), kv_head_idx), head_size_v);
-    for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
+    for (std::int64_t head_in_group = 0; head_in_group < group_size; ++head_in_group) {
       // Step 3: softmax update
-      const Real p = softmax_weight(group.scores(row_idx, position), group.m[row_idx]);
-      group.l[row_idx] = group.l[row_idx] + p;
+      const Real p = softmax_weight(group.scores(head_in_group, position), group.m[head_in_group]);
+      group.l[head_in_group] = group.l[head_in_group] + p;
 
       // Step 4: weighted values
-      add_weighted(p, value, kNoScale, head_size_v, &group.acc(row_idx, 0));
+      add_weighted(p, value, kNoScale, head_size_v, &group.acc(head_in_group, 0));
     }
   }
+}
+
+// The result of one head: the sink's weight joins the sum, the sum divides. A head that saw no key
+// gives zeros, and its sink as LSE.
+template <typename Real>
+void normalise(const QueryGroup<Real>& group, std::int64_t head_in_group, Real* output, Real* lse) {
+  // Step 5: normalise
+  const Real sink = group.heads[static_cast<std::size_t>(head_in_group)].sink;
+  const std::int64_t head_size_v = group.acc.cols();
+  if (group.num_visible_keys == 0) {
+    std::fill(output, output + head_size_v, Real{0});
+    *lse = sink;
+    return;
+  }
+  const Real m = group.m[head_in_group];
+  Real l = group.l[head_in_group];
+  if (!group.variant->sinks.empty()) l = l + softmax_weight(sink, m);
+  for (std::int64_t d = 0; d < head_size_v; ++d) {
+    output[d] = canonical_nan(group.acc(head_in_group, d) / l);
+  }
+  *lse = canonical_nan(m + exact_log(l));
 }
 
 }  // namespace
@@ -136,11 +157,10 @@ RequestAttention contiguous_attention(const Tensor& query,
             query_group<Real>(query, query_idx, first_head, group_size, variant, req_idx, position,
                               seq_len, head_size_v);
         attend_one_group(group, kv_head_idx, keys, values);
-
-        // Step 5: normalise
-        for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
-          const std::int64_t head_idx = first_head + row_idx;
-          normalise(group, row_idx, output.row(query_idx, head_idx), &lse(head_idx, query_idx));
+        for (std::int64_t head_in_group = 0; head_in_group < group_size; ++head_in_group) {
+          const std::int64_t head_idx = first_head + head_in_group;
+          normalise(group, head_in_group, output.row(query_idx, head_idx),
+                    &lse(head_idx, query_idx));
         }
       }
     }

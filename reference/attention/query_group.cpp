@@ -40,12 +40,12 @@ QueryGroup<Real> query_group(const Tensor& query,
   group.position = position;
   group.scale = static_cast<Real>(variant.scale);
   if (variant.logit_softcap) group.softcap = static_cast<Real>(*variant.logit_softcap);
-  for (std::int64_t row_idx = 0; row_idx < group_size; ++row_idx) {
-    const std::size_t head_idx = static_cast<std::size_t>(first_head + row_idx);
-    QueryRow<Real>& row = group.rows.emplace_back();
-    row.query = row_of<Real>(query, token_idx, first_head + row_idx);
-    if (!variant.alibi_slopes.empty()) row.alibi_slope = variant.alibi_slopes[head_idx];
-    if (!variant.sinks.empty()) row.sink = variant.sinks[head_idx];
+  for (std::int64_t head_in_group = 0; head_in_group < group_size; ++head_in_group) {
+    const std::size_t head_idx = static_cast<std::size_t>(first_head + head_in_group);
+    QueryHead<Real>& head = group.heads.emplace_back();
+    head.query = row_of<Real>(query, token_idx, first_head + head_in_group);
+    if (!variant.alibi_slopes.empty()) head.alibi_slope = variant.alibi_slopes[head_idx];
+    if (!variant.sinks.empty()) head.sink = variant.sinks[head_idx];
   }
   group.scores.resize(group_size, seq_len);
   group.m = RowVector<Real>::Constant(group_size, kMinusInfinity<Real>);
@@ -72,24 +72,6 @@ void add_weighted(Real p, const Stored* value, float v_scale, std::int64_t head_
   }
 }
 
-template <typename Real>
-void normalise(const QueryGroup<Real>& group, std::int64_t row_idx, Real* output, Real* lse) {
-  const Real sink = group.rows[static_cast<std::size_t>(row_idx)].sink;
-  const std::int64_t head_size_v = group.acc.cols();
-  if (group.num_visible_keys == 0) {
-    std::fill(output, output + head_size_v, Real{0});
-    *lse = sink;
-    return;
-  }
-  const Real m = group.m[row_idx];
-  Real l = group.l[row_idx];
-  if (!group.variant->sinks.empty()) l = l + softmax_weight(sink, m);
-  for (std::int64_t d = 0; d < head_size_v; ++d) {
-    output[d] = canonical_nan(group.acc(row_idx, d) / l);
-  }
-  *lse = canonical_nan(m + exact_log(l));
-}
-
 // Everything above in both precisions, and over every storage type.
 #define PAGELAB_INSTANTIATE_OVER(Real, Stored)                     \
   template Real dot(const RowVector<Real>&, const Stored*, float); \
@@ -98,7 +80,6 @@ void normalise(const QueryGroup<Real>& group, std::int64_t row_idx, Real* output
   template QueryGroup<Real> query_group(const Tensor&, std::int64_t, std::int64_t, std::int64_t, \
                                         const AttentionVariant&, std::int64_t, std::int64_t,     \
                                         std::int64_t, std::int64_t);                             \
-  template void normalise(const QueryGroup<Real>&, std::int64_t, Real*, Real*);                  \
   PAGELAB_INSTANTIATE_OVER(Real, double)                                                         \
   PAGELAB_INSTANTIATE_OVER(Real, float)                                                          \
   PAGELAB_INSTANTIATE_OVER(Real, Float16)                                                        \

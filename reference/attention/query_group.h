@@ -34,7 +34,7 @@ inline constexpr Real kMinusInfinity = -std::numeric_limits<Real>::infinity();
 /// One query head of the token, with the options of the head, as Real numbers.
 /// \tparam Real  float or double
 template <typename Real>
-struct QueryRow {
+struct QueryHead {
   RowVector<Real> query;             ///< [head_size]
   Real alibi_slope = 0;              ///< where slopes are given
   Real sink = kMinusInfinity<Real>;  ///< −∞ where there is none
@@ -49,16 +49,16 @@ struct QueryGroup {
   std::int64_t position = 0;  ///< in its request; negative where a query exceeds its sequence
   Real scale = 1;             ///< factor on the scores
   Real softcap = 0;           ///< where variant->logit_softcap is set
-  std::vector<QueryRow<Real>> rows;  ///< [group_size]
+  std::vector<QueryHead<Real>> heads;  ///< [group_size]
 
   RowMatrix<Real> scores;             ///< [group_size, seq_len], set for visible keys
-  std::int64_t num_visible_keys = 0;  ///< the same for all rows
+  std::int64_t num_visible_keys = 0;  ///< the same for all heads
   RowVector<Real> m;                  ///< [group_size] maximum of the scores, and of the sink
   RowVector<Real> l;                  ///< [group_size] sum of the weights
   RowMatrix<Real> acc;                ///< [group_size, head_size_v] sum of the weighted values
 
   /// Query heads that share the KV head.
-  std::int64_t size() const { return static_cast<std::int64_t>(rows.size()); }
+  std::int64_t size() const { return static_cast<std::int64_t>(heads.size()); }
 
   /// Whether these queries see the key at a position of their request.
   bool sees(std::int64_t key_position) const {
@@ -70,17 +70,17 @@ struct QueryGroup {
   }
 
   /// Scale, then soft cap, then bias.
-  /// \param row           one of the group's
+  /// \param head          one of the group's
   /// \param dot           query · key
   /// \param key_position  where the key is in its request
-  Real score(const QueryRow<Real>& row, Real dot, std::int64_t key_position) const {
+  Real score(const QueryHead<Real>& head, Real dot, std::int64_t key_position) const {
     Real s = dot * scale;
     if (variant->logit_softcap) {
       s = softcap * exact_tanh(s / softcap);
     }
     if (!variant->alibi_slopes.empty()) {
       const Real distance = static_cast<Real>(std::abs(position - key_position));
-      const Real bias = -row.alibi_slope * distance;
+      const Real bias = -head.alibi_slope * distance;
       s = s + bias;
     }
     return s;
@@ -151,14 +151,5 @@ template <typename Real>
 inline Real larger(Real score, Real m) {
   return score > m ? score : m;
 }
-
-/// The result of one row: the sink's weight joins the sum, the sum divides. A row without a visible
-/// key gives 0, and its sink as LSE.
-/// \param group    after its last key
-/// \param row_idx  row of the group
-/// \param output   [head_size_v], set
-/// \param lse      set, natural log
-template <typename Real>
-void normalise(const QueryGroup<Real>& group, std::int64_t row_idx, Real* output, Real* lse);
 
 }  // namespace pagelab

@@ -86,6 +86,13 @@ TEST_SUITE("kernel sources") {
                                                "Step 3: softmax update", "Step 4: weighted values",
                                                "Step 5: normalise"};
     CHECK(step_labels(source_dir() / "reference/attention/paged.cpp") == expected);
+    // Without blocks there is nothing to locate; the form without them says so, and goes on alike.
+    std::vector<std::string> contiguous =
+        step_labels(source_dir() / "reference/attention/contiguous.cpp");
+    REQUIRE(contiguous.size() == expected.size());
+    CHECK(contiguous[0].starts_with("Step 1: nothing here"));
+    contiguous[0] = expected[0];
+    CHECK(contiguous == expected);
     CHECK(step_labels(source_dir() / "gpu/kernels/paged_attention/1_naive.cuh") == expected);
   }
 }
