@@ -26,32 +26,31 @@ struct CheckOptions {
   bool each = false;
 };
 
-/// Everything that the build wrote down about compiling a check: compiler, flags, libraries, a line
-/// each; "@SOURCES@" stands for what differs.
-std::vector<std::string> compile_command(const Lesson& lesson,
-                                         const fs::path& answer,
-                                         const fs::path& program) {
-  const fs::path recipe = fs::path(PAGELAB_BINARY_DIR) / "lessons" / "check_command.txt";
-  std::ifstream file(recipe);
+/// How the build compiles a check; it wrote that down, a word a line.
+struct Recipe {
+  std::vector<std::string> compiler;   ///< path and flags
+  std::vector<std::string> libraries;  ///< that every check is linked with
+};
+
+Recipe read_recipe() {
+  const fs::path path = fs::path(PAGELAB_BINARY_DIR) / "lessons" / "check_command.txt";
+  std::ifstream file(path);
   if (!file) {
     throw Error(
         fmt::format("Checks are compiled as {} says, which is missing; configure with "
                     "PAGELAB_TESTS=ON and build.",
-                    recipe.string()));
+                    path.string()));
   }
-  std::vector<std::string> command;
+  Recipe recipe;
+  std::vector<std::string>* part = &recipe.compiler;
   for (std::string word; std::getline(file, word);) {
-    if (word.empty()) continue;
-    if (word != "@SOURCES@") {
-      command.push_back(word);
-      continue;
+    if (word == "@SOURCES@") {
+      part = &recipe.libraries;
+    } else if (!word.empty()) {
+      part->push_back(word);
     }
-    command.push_back(fmt::format("-DPAGELAB_ANSWER=\"{}\"", answer.string()));
-    command.push_back((lesson.folder / "check.cpp").string());
-    command.push_back("-o");
-    command.push_back(program.string());
   }
-  return command;
+  return recipe;
 }
 
 fs::path find_answer(const Lesson& lesson, const std::string& file) {
@@ -77,6 +76,46 @@ struct TemporaryFile {
   }
 };
 
+/// How far the building of a check came.
+enum class BuildEnd { kBuilt, kNotCompiled, kNotLinked };
+
+/// Compiles a lesson's check against an answer, and links it with our libraries.
+BuildEnd build_check(const Lesson& lesson,
+                     const fs::path& answer,
+                     const fs::path& program,
+                     ProgramOutput output) {
+  const Recipe recipe = read_recipe();
+  const TemporaryFile object(program.string() + ".o");
+  std::vector<std::string> compile = recipe.compiler;
+  compile.push_back(fmt::format("-DPAGELAB_ANSWER=\"{}\"", answer.string()));
+  compile.push_back((lesson.folder / "check.cpp").string());
+  compile.insert(compile.end(), {"-c", "-o", object.path.string()});
+  if (run_program(compile, output) != 0) return BuildEnd::kNotCompiled;
+
+  std::vector<std::string> link = recipe.compiler;
+  link.insert(link.end(), {object.path.string(), "-o", program.string()});
+  link.insert(link.end(), recipe.libraries.begin(), recipe.libraries.end());
+  return run_program(link, output) == 0 ? BuildEnd::kBuilt : BuildEnd::kNotLinked;
+}
+
+/// Says whose fault it is that a check was not linked. The solution takes from our libraries what
+/// every answer takes: if it cannot be linked either, the answer has nothing to do with it.
+void print_why_not_linked(const Lesson& lesson, const fs::path& answer, const fs::path& program) {
+  const fs::path solution = lesson.folder / "solution.h";
+  if (build_check(lesson, solution, program, ProgramOutput::kHidden) == BuildEnd::kBuilt) {
+    fmt::print(
+        "\n{} compiles, but calls something that is declared and nowhere defined; the linker's "
+        "message above names it.\n",
+        short_path(answer));
+    return;
+  }
+  fmt::print(
+      "\nThe check of lesson {} cannot be linked with pagelab's own libraries; the linker's "
+      "message above says why. That is a fault of this build of pagelab, not of {}: ./pagelab "
+      "clean, then call again.\n",
+      lesson.number, short_path(answer));
+}
+
 void print_next_lesson(const Lesson& done) {
   for (const Lesson& lesson : all_lessons()) {
     if (lesson.number <= done.number) continue;
@@ -91,11 +130,16 @@ int run_check(const CheckOptions& options) {
   const fs::path answer = find_answer(lesson, options.file);
   const TemporaryFile program(fs::temp_directory_path() /
                               fmt::format("pagelab_check_{}_{}", lesson.name, getpid()));
-  if (run_program(compile_command(lesson, answer, program.path)) != 0) {
+  const BuildEnd end = build_check(lesson, answer, program.path, ProgramOutput::kShown);
+  if (end == BuildEnd::kNotCompiled) {
     fmt::print(
         "\n{} does not compile. The compiler's first message above says where; the others often "
         "follow from it.\n",
         short_path(answer));
+    return kCheckFailed;
+  }
+  if (end == BuildEnd::kNotLinked) {
+    print_why_not_linked(lesson, answer, program.path);
     return kCheckFailed;
   }
   std::vector<std::string> command = {program.path.string()};

@@ -2,7 +2,7 @@
 /// The subcommands of the pagelab program, a file each. A subcommand registers itself with the
 /// parser and sets the exit status when it runs: 0 good, 1 a comparison or a check failed. A
 /// request that is itself wrong is thrown as pagelab::Error; main prints its sentence and exits
-/// with 2.
+/// with 2. Any other exception is a fault of pagelab's own: main says so and exits with 1.
 #pragma once
 
 #include <CLI/CLI.hpp>

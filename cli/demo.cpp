@@ -127,8 +127,9 @@ class Demo {
     }));
     recorded_ = recorder.recorded();
     for (const Generation& generation : runs_.front().generations) {
-      fmt::print("\n   --- {}|{}\n", indented(tokenizer_.decode(generation.prompt_ids)),
-                 indented(tokenizer_.decode(generation.token_ids)));
+      const std::string text =
+          tokenizer_.decode(generation.prompt_ids) + "|" + tokenizer_.decode(generation.token_ids);
+      fmt::print("\n{}\n", indented("   --- ", text));
     }
   }
 
@@ -157,7 +158,7 @@ class Demo {
     if (!recorded_) throw Error("no step of the demo mixed prefill and decode.");
     fmt::print("\n4. One real step of layer 1, prefill and decode mixed, on every backend\n\n");
     const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, {});
-    fmt::print("{}", indented_lines(to_table(rows)));
+    fmt::print("{}", indented("   ", to_table(rows)));
     fmt::print(
         "\n   bound: the largest share of the derived error bound that was used, against "
         "REFERENCE\n"
@@ -182,20 +183,13 @@ class Demo {
     return equal;
   }
 
-  static std::string indented(const std::string& text) {
-    std::string result;
-    for (const char character : text) {
-      result += character;
-      if (character == '\n') result += "       ";
-    }
-    return result;
-  }
-
-  static std::string indented_lines(const std::string& lines) {
-    std::string result = "   ";
+  // The first line begins with `start`, and every other one as far to the right.
+  static std::string indented(const std::string& start, const std::string& lines) {
+    std::string result = start;
     for (std::size_t index = 0; index < lines.size(); ++index) {
       result += lines[index];
-      if (lines[index] == '\n' && index + 1 < lines.size()) result += "   ";
+      const bool is_last = index + 1 == lines.size();
+      if (lines[index] == '\n' && !is_last) result.append(start.size(), ' ');
     }
     return result;
   }

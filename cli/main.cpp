@@ -1,11 +1,12 @@
 // The pagelab program: parses the command line, runs one subcommand, and turns what it throws into
-// one sentence and an exit status (0 good, 1 a comparison or a check failed, 2 the request was
-// wrong).
+// one sentence and an exit status: 0 good; 1 a comparison or a check failed, or pagelab itself; 2 the
+// request was wrong, or more than this machine can do.
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string>
 
 #include "cli/commands.h"
@@ -13,7 +14,10 @@
 
 namespace {
 
+constexpr int kPagelabFailed = 1;
 constexpr int kRequestWasWrong = 2;
+constexpr const char* kOutputWasLost =
+    "The output could not be written to stdout. Is the disk full?";
 
 // The parser would only say that a subcommand is required.
 void refuse_unknown_subcommand(const CLI::App& app, int argc, char** argv) {
@@ -54,7 +58,7 @@ int run(int argc, char** argv) {
     return kRequestWasWrong;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw pagelab::Error("The output could not be written to stdout. Is the disk full?");
+    throw pagelab::Error(kOutputWasLost);
   }
   return exit_status;
 }
@@ -72,8 +76,19 @@ int main(int argc, char** argv) {
   } catch (const pagelab::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return kRequestWasWrong;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "pagelab stopped on an error that it did not foresee: {}\n", error.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "The memory of this machine does not hold what was asked for.\n");
     return kRequestWasWrong;
+  } catch (const std::exception& error) {
+    // A long output is written on the way, and a failure to do so is thrown by the formatter.
+    if (std::ferror(stdout) != 0) {
+      fmt::print(stderr, "{}\n", kOutputWasLost);
+      return kRequestWasWrong;
+    }
+    fmt::print(stderr,
+               "pagelab stopped on an error that it did not foresee, which is a fault of pagelab "
+               "and not of the request: {}\n",
+               error.what());
+    return kPagelabFailed;
   }
 }

@@ -1,14 +1,16 @@
 #include "reference/registry/recording_backend.h"
 
+#include "reference/registry/forwarding_impl.h"
+
 namespace pagelab {
 namespace {
 
-class RecordingImpl : public AttentionImpl {
+class RecordingImpl : public ForwardingImpl {
  public:
   RecordingImpl(std::unique_ptr<AttentionImpl> inner,
                 RecordingBackend::Predicate is_wanted,
                 std::shared_ptr<std::optional<AttentionStep>> recorded)
-      : inner_(std::move(inner)),
+      : ForwardingImpl(std::move(inner)),
         is_wanted_(std::move(is_wanted)),
         recorded_(std::move(recorded)) {}
 
@@ -16,8 +18,8 @@ class RecordingImpl : public AttentionImpl {
                           const Tensor& value,
                           const std::vector<std::int64_t>& slot_mapping) override {
     // Whether this step is wanted is known only when its metadata comes, after the write.
-    if (!recorded_->has_value()) cache_before_write_ = inner_->kv_cache();
-    inner_->do_kv_cache_update(key, value, slot_mapping);
+    if (!recorded_->has_value()) cache_before_write_ = kv_cache();
+    ForwardingImpl::do_kv_cache_update(key, value, slot_mapping);
   }
 
   void forward(const Tensor& query,
@@ -30,13 +32,10 @@ class RecordingImpl : public AttentionImpl {
     if (!recorded_->has_value() && is_wanted_(metadata)) {
       *recorded_ = AttentionStep{query, key, value, cache_before_write_, metadata, variant};
     }
-    inner_->forward(query, key, value, metadata, variant, output, lse);
+    ForwardingImpl::forward(query, key, value, metadata, variant, output, lse);
   }
 
-  KvCache kv_cache() const override { return inner_->kv_cache(); }
-
  private:
-  std::unique_ptr<AttentionImpl> inner_;
   RecordingBackend::Predicate is_wanted_;
   std::shared_ptr<std::optional<AttentionStep>> recorded_;
   KvCache cache_before_write_;

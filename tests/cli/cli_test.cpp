@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +17,7 @@ using test::run_pagelab;
 
 namespace {
 
-constexpr int kAgrees = 0, kDisagrees = 1, kRequestWasWrong = 2;
+constexpr int kAgrees = 0, kDisagrees = 1, kPagelabFailed = 1, kRequestWasWrong = 2;
 
 std::string golden_step(const std::string& name) {
   return (test::golden_dir() / "steps" / name).string();
@@ -168,6 +169,38 @@ TEST_SUITE("program") {
         test::run_command("(" + test::pagelab_program() + " attend '" + step + "' >/dev/full)");
     CHECK(run.exit_status == kRequestWasWrong);
     CHECK_MESSAGE(run.output.find("stdout") != std::string::npos, run.output);
+    // The demo's output is longer than what is held back, so it fails on the way.
+    const CommandResult demo =
+        test::run_command("(" + test::pagelab_program() + " demo >/dev/full)");
+    CHECK(demo.exit_status == kRequestWasWrong);
+    CHECK_MESSAGE(demo.output == "The output could not be written to stdout. Is the disk full?\n",
+                  demo.output);
+  }
+
+  TEST_CASE("an error that pagelab did not foresee is not blamed on the request") {
+    // A checkout whose golden texts are damaged: nobody asked for them, so nothing checks them.
+    const test::ScratchFolder checkout;
+    const std::filesystem::path model = checkout.path() / "reference" / "model" / "tiny_llama";
+    std::filesystem::create_directories(model.parent_path());
+    std::filesystem::copy(test::source_dir() / "reference" / "model" / "tiny_llama", model);
+    std::ofstream(model / "golden_greedy.json") << "[{";
+    const CommandResult run =
+        test::run_command("env PAGELAB_SOURCE_DIR='" + checkout.path().string() + "' " +
+                          test::pagelab_program() + " demo");
+    CHECK(run.exit_status == kPagelabFailed);
+    CHECK_MESSAGE(
+        run.output.starts_with("pagelab stopped on an error that it did not foresee, which "
+                               "is a fault of pagelab and not of the request: "),
+        run.output);
+  }
+
+  TEST_CASE("a request that exceeds the memory is told so") {
+    // 30000 blocks of 16 tokens, 4 layers, 2 KV heads of 32 floats: 0.9 GiB, where 0.5 are left.
+    const CommandResult run = test::run_command(
+        "(ulimit -v 524288; " + test::pagelab_program() +
+        " generate --model reference/model/tiny_llama --prompt Hi --num-blocks 30000)");
+    CHECK(run.exit_status == kRequestWasWrong);
+    CHECK(run.output == "The memory of this machine does not hold what was asked for.\n");
   }
 
   TEST_CASE("results are not written over the step that they belong to") {

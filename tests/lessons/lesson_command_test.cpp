@@ -99,6 +99,34 @@ TEST_SUITE("lesson commands") {
     CHECK(contains(result.output, "answer.h does not compile."));
   }
 
+  TEST_CASE("an answer that calls what nobody defines fails the check and is named") {
+    const CommandResult result = check_answer("slot_of", R"(
+        int somewhere(int position);
+        inline std::int64_t slot_of(const BlockTableRow&, int position, int) {
+          return somewhere(position);
+        })");
+    CHECK(result.exit_status == 1);
+    CHECK(contains(result.output, "somewhere"));
+    CHECK(contains(result.output, "answer.h compiles, but calls something that is declared"));
+  }
+
+  TEST_CASE("a check that cannot be linked for another reason is not blamed on the answer") {
+    // A linker that links nothing; the compiler looks for it in COMPILER_PATH first.
+    const ScratchFolder scratch;
+    std::ofstream(scratch.path() / "ld") << "#!/bin/sh\necho 'no linking today' >&2\nexit 1\n";
+    std::filesystem::permissions(scratch.path() / "ld", std::filesystem::perms::owner_all);
+    const CommandResult result =
+        run_command("env COMPILER_PATH='" + scratch.path().string() + "' " + pagelab_program() +
+                    " check 2 lessons/02_block_tables/solution.h");
+    CHECK(result.exit_status == 1);
+    CHECK(contains(result.output, "no linking today"));
+    CHECK_MESSAGE(contains(result.output,
+                           "The check of lesson 2 cannot be linked with pagelab's own "
+                           "libraries"),
+                  result.output);
+    CHECK(contains(result.output, "not of lessons/02_block_tables/solution.h"));
+  }
+
   TEST_CASE("an answer that asks too often passes and is told what it cost") {
     const CommandResult result = check_answer("attend_in_place", R"(
         inline Row attend_in_place(const Row& query, const PagedCache& cache,

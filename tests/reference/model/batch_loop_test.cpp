@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/registry/forwarding_impl.h"
 #include "reference/registry/reference_backends.h"
 #include "tests/reference/model/model_files.h"
 
@@ -14,14 +15,9 @@ using namespace pagelab::test;
 namespace {
 
 /// Passes everything on to REFERENCE, and lets the test see what the last step did.
-class SpiedImpl : public AttentionImpl {
+class SpiedImpl : public ForwardingImpl {
  public:
-  explicit SpiedImpl(std::unique_ptr<AttentionImpl> inner) : inner_(std::move(inner)) {}
-  void do_kv_cache_update(const Tensor& key,
-                          const Tensor& value,
-                          const std::vector<std::int64_t>& slot_mapping) override {
-    inner_->do_kv_cache_update(key, value, slot_mapping);
-  }
+  using ForwardingImpl::ForwardingImpl;
   void forward(const Tensor& query,
                const Tensor& key,
                const Tensor& value,
@@ -30,16 +26,12 @@ class SpiedImpl : public AttentionImpl {
                Tensor& output,
                Tensor& lse) override {
     seen.push_back(metadata);
-    inner_->forward(query, key, value, metadata, variant, output, lse);
+    ForwardingImpl::forward(query, key, value, metadata, variant, output, lse);
     if (answers_nan) output.data<double>()[0] = std::nan("");
   }
-  KvCache kv_cache() const override { return inner_->kv_cache(); }
 
   std::vector<CommonAttentionMetadata> seen;  // one a step
   bool answers_nan = false;
-
- private:
-  std::unique_ptr<AttentionImpl> inner_;
 };
 
 class SpyingBackend : public AttentionBackend {
