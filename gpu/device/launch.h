@@ -8,6 +8,7 @@
 /// launch returns, and its errors are thrown there.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -47,9 +48,26 @@ inline unsigned int ctas_for(std::int64_t num_threads, unsigned int threads_per_
 // On the GPU: CUDA's own launch, `kernel<<<grid, cta>>>(params)`, and the question whether it was
 // accepted.
 template <typename Params>
-void launch(const char* name, dim3 grid, dim3 cta, void (*kernel)(Params), const Params& params) {
+void launch(const char* name,
+            dim3 grid,
+            dim3 cta,
+            void (*kernel)(Params),
+            const Params& params,
+            std::size_t shared_bytes = 0) {
   last_launch = {name, {grid.x, grid.y, grid.z}, {cta.x, cta.y, cta.z}};
-  kernel<<<grid, cta>>>(params);
+  constexpr std::size_t kGrantedUnasked =
+      48 * 1024;  // more than that, a kernel must be allowed to use
+  if (shared_bytes > kGrantedUnasked) {
+    const cudaError_t allowed = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
+                                                     cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                     static_cast<int>(shared_bytes));
+    if (allowed != cudaSuccess) {
+      throw Error(
+          to_string(last_launch) + ": " + std::to_string(shared_bytes) +
+          " bytes of dynamic shared memory are not allowed: " + cudaGetErrorString(allowed) + ".");
+    }
+  }
+  kernel<<<grid, cta, shared_bytes>>>(params);
   const cudaError_t status = cudaGetLastError();
   if (status != cudaSuccess) {
     throw Error(to_string(last_launch) + ": the launch failed: " + cudaGetErrorString(status) +
@@ -66,11 +84,22 @@ void launch(const char* name, dim3 grid, dim3 cta, void (*kernel)(Params), const
 /// \param cta     threads of a thread block
 /// \param kernel  a `__global__` function
 /// \param params  all that it gets, by value
+/// \param shared_bytes  of dynamic shared memory (shared_memory.h)
 /// \throws Error  if the launch is refused; in the simulator also if the kernel does something wrong
 template <typename Params>
-void launch(const char* name, dim3 grid, dim3 cta, void (*kernel)(Params), const Params& params) {
+void launch(const char* name,
+            dim3 grid,
+            dim3 cta,
+            void (*kernel)(Params),
+            const Params& params,
+            std::size_t shared_bytes = 0) {
+#if defined(PAGELAB_CHECKED)
+  constexpr simt::Checks kChecks = simt::Checks::kOn;
+#else
+  constexpr simt::Checks kChecks = simt::Checks::kOff;
+#endif
   try {
-    simt::launch({name, grid, cta}, [&] { kernel(params); });
+    simt::launch({name, grid, cta, shared_bytes, kChecks}, [&] { kernel(params); });
   } catch (const simt::Error& error) {
     throw Error(error.what());
   }

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "simulator/simt/device_memory.h"
-#include "simulator/simt/running_launch.h"
+#include "simulator/simt/running_lane.h"
 
 namespace pagelab::simt {
 
@@ -48,11 +48,8 @@ std::string place_in(const DeviceArrayInfo& array, const std::byte* address, std
   return "bytes " + std::to_string(offset) + " to " + std::to_string(offset + width - 1);
 }
 
-// Notes the sentence. Its own function, so that no string is alive when the kernel is left.
-[[gnu::noinline]] void note_wrong_access(const void* address, std::size_t bytes, AccessKind kind) {
-  running_launch->error = std::string("kernel ") + running_launch->config->kernel +
-                          ", thread block " + to_string(blockIdx) + ", thread " +
-                          to_string(threadIdx) + " " + describe_wrong_access(address, bytes, kind);
+[[noreturn]] void fail_for_access(const void* address, std::size_t bytes, AccessKind kind) {
+  fail(place_of_running_thread() + " " + describe_wrong_access(address, bytes, kind));
 }
 
 }  // namespace
@@ -82,20 +79,14 @@ std::string describe_wrong_access(const void* address, std::size_t bytes, Access
   return sentence;
 }
 
-void check_access(const void* address, std::size_t bytes, AccessKind kind) {
-  if (running_launch == nullptr) return;
-  if (is_null(address)) {
-    note_wrong_access(address, bytes, kind);
-    std::longjmp(running_launch->leave_kernel, 1);
-  }
+void check_access(const void* address, std::size_t bytes, AccessKind kind, const void*) {
+  if (running_thread_block == nullptr) return;
+  if (is_null(address)) fail_for_access(address, bytes, kind);
   if (!lies_in_device_memory(address)) return;
   ByteState* const states = states_at(address);
   for (std::size_t byte = 0; byte < bytes; ++byte) {
-    if (!is_allowed(states[byte], kind)) {
-      note_wrong_access(address, bytes, kind);
-      std::longjmp(running_launch->leave_kernel, 1);
-    }
-    if (kind == AccessKind::kWrite) states[byte] = ByteState::kWritten;
+    if (!is_allowed(states[byte], kind)) fail_for_access(address, bytes, kind);
+    if (kind != AccessKind::kRead) states[byte] = ByteState::kWritten;
   }
 }
 

@@ -1,14 +1,19 @@
 #include "simulator/simt/launch.h"
 
+#include <atomic>
+#include <mutex>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "simulator/simt/checks.h"
+#include "simulator/simt/cores.h"
 #include "simulator/simt/error.h"
-#include "simulator/simt/running_launch.h"
+#include "simulator/simt/running_lane.h"
+#include "simulator/simt/thread_block.h"
 
 namespace pagelab::simt {
-
-constinit thread_local RunningLaunch* running_launch = nullptr;
 
 namespace {
 
@@ -54,27 +59,70 @@ class Turns {
   std::vector<std::uint64_t> shuffled_;
 };
 
-void run_all_threads(const LaunchConfig& config,
-                     const Turns& cta_turns,
-                     const Turns& thread_turns,
-                     void (*run_thread)(const void* body),
-                     const void* body) {
-  gridDim = config.grid;
-  blockDim = config.cta;
-  for (std::uint64_t cta_turn = 0; cta_turn < config.grid.count(); ++cta_turn) {
-    blockIdx = coordinates_of(cta_turns.index_at(cta_turn), config.grid);
-    for (std::uint64_t thread_turn = 0; thread_turn < config.cta.count(); ++thread_turn) {
-      threadIdx = coordinates_of(thread_turns.index_at(thread_turn), config.cta);
-      run_thread(body);
-    }
+LaunchPlan plan_of(const LaunchConfig& config,
+                   void (*run_thread)(const void* body),
+                   const void* body) {
+  LaunchPlan plan;
+  plan.config = config;
+  plan.run_thread = run_thread;
+  plan.body = body;
+  const Turns turns(config.cta.count(), thread_order, thread_order_seed + 1);
+  plan.lane_turns.resize((config.cta.count() + kLanesPerWarp - 1) / kLanesPerWarp);
+  for (std::uint64_t turn = 0; turn < config.cta.count(); ++turn) {
+    const std::uint64_t thread = turns.index_at(turn);
+    plan.thread_idx.push_back(coordinates_of(turn, config.cta));
+    plan.thread_turns.push_back(static_cast<std::uint16_t>(thread));
+    plan.lane_turns[thread / kLanesPerWarp].push_back(
+        static_cast<std::uint8_t>(thread % kLanesPerWarp));
   }
+  return plan;
 }
 
-// While it lives, `running_launch` points to this launch.
-class LaunchScope {
+// This host thread's thread block. It keeps its fibers from launch to launch.
+ThreadBlock& thread_block_of_this_thread() {
+  static thread_local ThreadBlock thread_block;
+  return thread_block;
+}
+
+// A launch that several cores work on: each takes the next thread block when it is done with one.
+class GridRun {
  public:
-  explicit LaunchScope(RunningLaunch& launch) { running_launch = &launch; }
-  ~LaunchScope() { running_launch = nullptr; }
+  GridRun(const LaunchPlan& plan, const Turns& cta_turns)
+      : plan_(plan), cta_turns_(cta_turns), num_ctas_(plan.config.grid.count()) {}
+
+  // Runs thread blocks until there are none left, or one has failed.
+  void work() {
+    ThreadBlock& thread_block = thread_block_of_this_thread();
+    for (;;) {
+      const std::uint64_t turn = next_turn_.fetch_add(1, std::memory_order_relaxed);
+      if (turn >= num_ctas_ || has_failed_.load(std::memory_order_relaxed)) return;
+      const uint3 cta_idx = coordinates_of(cta_turns_.index_at(turn), plan_.config.grid);
+      std::string error = thread_block.run(plan_, cta_idx);
+      if (!error.empty()) note(turn, std::move(error));
+    }
+  }
+
+  // What went wrong first; empty if nothing did. Thread blocks begin in their turns, so every earlier
+  // one has been run, and the answer does not depend on which core was faster.
+  const std::string& error() const { return error_; }
+
+ private:
+  void note(std::uint64_t turn, std::string error) {
+    const std::scoped_lock lock(mutex_);
+    has_failed_ = true;
+    if (!error_.empty() && error_turn_ < turn) return;
+    error_ = std::move(error);
+    error_turn_ = turn;
+  }
+
+  const LaunchPlan& plan_;
+  const Turns& cta_turns_;
+  const std::uint64_t num_ctas_;
+  std::atomic<std::uint64_t> next_turn_ = 0;
+  std::atomic<bool> has_failed_ = false;
+  std::mutex mutex_;
+  std::string error_;
+  std::uint64_t error_turn_ = 0;
 };
 
 void check_extent(const LaunchConfig& config,
@@ -107,6 +155,12 @@ void check_launch_limits(const LaunchConfig& config) {
   check_extent(config, "thread block", "x", config.cta.x, 1024u);
   check_extent(config, "thread block", "y", config.cta.y, 1024u);
   check_extent(config, "thread block", "z", config.cta.z, 64u);
+  if (config.shared_bytes > kMaxSharedBytes) {
+    throw Error(std::string("kernel ") + config.kernel + ": " +
+                std::to_string(config.shared_bytes) +
+                " bytes of dynamic shared memory are asked for, but a thread block has at most " +
+                std::to_string(kMaxSharedBytes) + ".");
+  }
   if (config.cta.count() > 1024) {
     throw Error(std::string("kernel ") + config.kernel + ": a thread block of " +
                 to_string(config.cta) + " has " + std::to_string(config.cta.count()) +
@@ -116,19 +170,28 @@ void check_launch_limits(const LaunchConfig& config) {
 
 void run_grid(const LaunchConfig& config, void (*run_thread)(const void* body), const void* body) {
   check_launch_limits(config);
-  if (running_launch != nullptr) {
+  if (running_thread_block != nullptr) {
     throw Error(std::string("kernel ") + config.kernel + " was launched from within kernel " +
-                running_launch->config->kernel + ", which the simulator cannot do.");
+                running_config()->kernel + ", which the simulator cannot do.");
   }
+  const bool checked = config.checks == Checks::kOn;
+  const LaunchPlan plan = plan_of(config, run_thread, body);
   const Turns cta_turns(config.grid.count(), thread_order, thread_order_seed);
-  const Turns thread_turns(config.cta.count(), thread_order, thread_order_seed + 1);
-  RunningLaunch launch;
-  launch.config = &config;
-  const LaunchScope scope(launch);
-  if (setjmp(launch.leave_kernel) == 0) {
-    run_all_threads(config, cta_turns, thread_turns, run_thread, body);
+  GridRun grid_run(plan, cta_turns);
+  static std::mutex one_checked_launch;  // the checks keep one record of memory
+  std::unique_lock<std::mutex> lock;
+  if (checked) {
+    lock = std::unique_lock(one_checked_launch);
+    begin_checked_launch();
+    set_dynamic_shared(thread_block_of_this_thread().dynamic_shared(), config.shared_bytes);
   }
-  if (!launch.error.empty()) throw Error(launch.error);
+  // With the checks on, one core does all: a report is the same every time.
+  if (checked || config.grid.count() == 1) {
+    grid_run.work();
+  } else {
+    on_all_cores([&grid_run] { grid_run.work(); });
+  }
+  if (!grid_run.error().empty()) throw Error(grid_run.error());
 }
 
 }  // namespace pagelab::simt

@@ -8,27 +8,24 @@
 
 #include <cstddef>
 
-#include "simulator/simt/access_check.h"
+#include "simulator/simt/checks.h"
 
 using pagelab::simt::AccessKind;
 using pagelab::simt::check_access;
 
+// The place in the kernel that called a hook.
+#define PAGELAB_CALLER (static_cast<const char*>(__builtin_return_address(0)) - 1)
+
 // A load and a store of a fixed width, aligned or not, plain or volatile.
-#define PAGELAB_ACCESS_HOOKS(bytes)                                                             \
-  void __tsan_read##bytes(void* address) { check_access(address, bytes, AccessKind::kRead); }   \
-  void __tsan_write##bytes(void* address) { check_access(address, bytes, AccessKind::kWrite); } \
-  void __tsan_unaligned_read##bytes(void* address) {                                            \
-    check_access(address, bytes, AccessKind::kRead);                                            \
-  }                                                                                             \
-  void __tsan_unaligned_write##bytes(void* address) {                                           \
-    check_access(address, bytes, AccessKind::kWrite);                                           \
-  }                                                                                             \
-  void __tsan_volatile_read##bytes(void* address) {                                             \
-    check_access(address, bytes, AccessKind::kRead);                                            \
-  }                                                                                             \
-  void __tsan_volatile_write##bytes(void* address) {                                            \
-    check_access(address, bytes, AccessKind::kWrite);                                           \
-  }
+#define PAGELAB_ACCESS_HOOK(name, bytes, kind) \
+  void __tsan_##name##bytes(void* address) { check_access(address, bytes, kind, PAGELAB_CALLER); }
+#define PAGELAB_ACCESS_HOOKS(bytes)                               \
+  PAGELAB_ACCESS_HOOK(read, bytes, AccessKind::kRead)             \
+  PAGELAB_ACCESS_HOOK(write, bytes, AccessKind::kWrite)           \
+  PAGELAB_ACCESS_HOOK(unaligned_read, bytes, AccessKind::kRead)   \
+  PAGELAB_ACCESS_HOOK(unaligned_write, bytes, AccessKind::kWrite) \
+  PAGELAB_ACCESS_HOOK(volatile_read, bytes, AccessKind::kRead)    \
+  PAGELAB_ACCESS_HOOK(volatile_write, bytes, AccessKind::kWrite)
 
 extern "C" {
 
@@ -40,10 +37,10 @@ PAGELAB_ACCESS_HOOKS(16)
 
 // Whole structures. (Signatures are those that g++ itself assumes.)
 void __tsan_read_range(void* address, long bytes) {
-  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead);
+  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead, PAGELAB_CALLER);
 }
 void __tsan_write_range(void* address, long bytes) {
-  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite);
+  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite, PAGELAB_CALLER);
 }
 
 // What the compiler may call besides, and what says nothing about device memory.

@@ -24,7 +24,7 @@ __global__ void copy(const T* x, T* y) {
 
 template <typename T>
 void launch_copy(const T* x, T* y, unsigned int threads) {
-  simt::launch({"copy", 1, threads}, [&] { copy(x, y); });
+  simt::launch({"copy", 1, threads, 0, simt::Checks::kOn}, [&] { copy(x, y); });
 }
 
 __global__ void sum(const float* x, float* sum, int n) {
@@ -41,11 +41,12 @@ __global__ void one_bad_thread(float* x, std::int64_t bad_index) {
 }  // namespace
 
 void run_fill(float* x, int n, bool checks_bounds, unsigned int threads) {
-  simt::launch({"fill", 1, threads}, [&] { fill(x, n, checks_bounds); });
+  simt::launch({"fill", 1, threads, 0, simt::Checks::kOn}, [&] { fill(x, n, checks_bounds); });
 }
 
 void run_shifted_copy(const double* x, double* y, std::int64_t shift, unsigned int threads) {
-  simt::launch({"shifted_copy", 1, threads}, [&] { shifted_copy(x, y, shift); });
+  simt::launch({"shifted_copy", 1, threads, 0, simt::Checks::kOn},
+               [&] { shifted_copy(x, y, shift); });
 }
 
 void run_copy(const std::uint8_t* x, std::uint8_t* y, unsigned int threads) {
@@ -63,11 +64,11 @@ void run_copy(const std::uint64_t* x, std::uint64_t* y, unsigned int threads) {
 void run_copy(const Triple* x, Triple* y, unsigned int threads) { launch_copy(x, y, threads); }
 
 void run_sum(const float* x, float* total, int n) {
-  simt::launch({"sum", 1, 1}, [&] { sum(x, total, n); });
+  simt::launch({"sum", 1, 1, 0, simt::Checks::kOn}, [&] { sum(x, total, n); });
 }
 
 void run_one_bad_thread(float* x, std::int64_t bad_index) {
-  simt::launch({"one_bad_thread", simt::dim3(3, 2), simt::dim3(2)},
+  simt::launch({"one_bad_thread", simt::dim3(3, 2), simt::dim3(2), 0, simt::Checks::kOn},
                [&] { one_bad_thread(x, bad_index); });
 }
 

@@ -16,7 +16,7 @@ namespace {
 // The order in which threads of a launch ran, as flat indices with x fastest.
 std::vector<unsigned> running_order(dim3 grid, dim3 cta) {
   std::vector<unsigned> order;
-  simt::launch({"order", grid, cta}, [&] {
+  simt::launch({"order", grid, cta, 0, simt::Checks::kOn}, [&] {
     const unsigned cta_idx = (blockIdx.z * grid.y + blockIdx.y) * grid.x + blockIdx.x;
     const unsigned thread_idx = (threadIdx.z * cta.y + threadIdx.y) * cta.x + threadIdx.x;
     order.push_back(cta_idx * static_cast<unsigned>(cta.count()) + thread_idx);
@@ -46,7 +46,7 @@ TEST_SUITE("simulator launch") {
     using Coordinates = std::tuple<unsigned, unsigned, unsigned, unsigned, unsigned, unsigned>;
     std::set<Coordinates> seen;
     int runs = 0;
-    simt::launch({"coordinates", grid, cta}, [&] {
+    simt::launch({"coordinates", grid, cta, 0, simt::Checks::kOn}, [&] {
       CHECK(gridDim.x == 3);
       CHECK(gridDim.z == 4);
       CHECK(blockDim.y == 2);

@@ -1,0 +1,84 @@
+#include "simulator/simt/cores.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+
+namespace pagelab::simt {
+
+namespace {
+
+// Threads that sleep until there is work, and end with the program.
+class Cores {
+ public:
+  Cores() {
+    const unsigned int num_cores = std::max(1u, std::thread::hardware_concurrency());
+    for (unsigned int other = 1; other < num_cores; ++other) {
+      std::thread([this] { serve(); }).detach();
+      ++num_threads_;
+    }
+  }
+
+  void run(const std::function<void()>& work) {
+    const std::unique_lock one_at_a_time(in_use_, std::try_to_lock);
+    if (!one_at_a_time.owns_lock()) {
+      work();
+      return;
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      work_ = &work;
+      ++round_;
+      num_working_ = num_threads_;
+    }
+    wake_up_.notify_all();
+    work();
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return num_working_ == 0; });
+    work_ = nullptr;
+  }
+
+ private:
+  void serve() {
+    std::uint64_t last_round = 0;
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_up_.wait(lock, [&] { return round_ != last_round; });
+      last_round = round_;
+      const std::function<void()>& work = *work_;
+      lock.unlock();
+      work();
+      lock.lock();
+      --num_working_;
+      if (num_working_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex in_use_;
+  std::mutex mutex_;
+  std::condition_variable wake_up_;
+  std::condition_variable done_;
+  const std::function<void()>* work_ = nullptr;
+  std::uint64_t round_ = 0;
+  std::size_t num_working_ = 0;
+  std::size_t num_threads_ = 0;
+};
+
+}  // namespace
+
+void on_all_cores(const std::function<void()>& work) {
+  // A child process has none of its parent's threads: it works alone.
+  static const pid_t owner = getpid();
+  static Cores& cores = *new Cores;  // never destroyed: its threads sleep in it to the end
+  if (getpid() == owner) {
+    cores.run(work);
+  } else {
+    work();
+  }
+}
+
+}  // namespace pagelab::simt

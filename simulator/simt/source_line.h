@@ -1,0 +1,15 @@
+/// \file
+/// From an address of the running program's code to the line of source it was compiled from.
+#pragma once
+
+#include <string>
+
+namespace pagelab::simt {
+
+/// "1_naive.cuh:88": file, without its folder, and line; of a function that was inlined, the line
+/// within it. Empty if it is not known: the program has no debugging information, or the machine has
+/// no addr2line, which is what is asked. Answers are kept.
+/// \param pc  an address within an instruction: a return address less one
+std::string source_line_of(const void* pc);
+
+}  // namespace pagelab::simt

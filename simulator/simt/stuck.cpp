@@ -1,0 +1,152 @@
+// The sentences about threads that do not meet: who came, who is missing, and where those are.
+
+#include <cstring>
+
+#include "simulator/simt/checks.h"
+#include "simulator/simt/thread_block.h"
+
+namespace pagelab::simt {
+
+namespace {
+
+// "__syncthreads at 2_warp.cuh:74"; without the line where it is not known.
+std::string word_at(const char* word, const void* pc) {
+  const std::string line = source_line_of(pc);
+  return line.empty() ? std::string(word) : std::string(word) + " at " + line;
+}
+
+// "thread 7", "threads 14 to 31", "threads 0, 2, 4 to 9".
+std::string list_of(const std::string& noun, const std::vector<unsigned int>& sorted) {
+  std::string list;
+  for (std::size_t first = 0; first < sorted.size();) {
+    std::size_t last = first;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) ++last;
+    if (!list.empty()) list += ", ";
+    list += std::to_string(sorted[first]);
+    if (last > first) list += (last == first + 1 ? " and " : " to ") + std::to_string(sorted[last]);
+    first = last + 1;
+  }
+  return noun + (sorted.size() == 1 ? " " : "s ") + list;
+}
+
+std::string hexadecimal(unsigned int mask) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[mask >> shift & 15u];
+  return text;
+}
+
+}  // namespace
+
+std::string ThreadBlock::place_of_thread(unsigned int thread) const {
+  return place_ + ", thread " + to_string(lanes_[thread].thread_idx);
+}
+
+void ThreadBlock::fail_for_mask(const char* word, unsigned int mask, const void* pc) {
+  fail(place_of_thread(running_thread_) + ": " + word_at(word, pc) + " has the mask " +
+       hexadecimal(mask) + ", which leaves out the calling lane " +
+       std::to_string(running_thread_ % kLanesPerWarp) +
+       ". A mask names every lane that takes part, the caller among them.");
+}
+
+void ThreadBlock::fail_for_spinning(const void* pc) {
+  fail(place_of_thread(running_thread_) + ": " + word_at("an atomic", pc) +
+       " came to the same number " + std::to_string(num_spins_) +
+       " times in a row while no other thread of its block could run: it waits for ever. Does it "
+       "hold "
+       "the lock itself, or wait for another thread block? (The simulator runs a thread block to "
+       "its "
+       "end before the same core takes the next one.)");
+}
+
+std::string ThreadBlock::describe_stuck() const {
+  for (unsigned int warp_idx = 0; warp_idx < warps_.size(); ++warp_idx) {
+    if (!warps_[warp_idx].meetings.empty()) return describe_stuck_meeting(warp_idx);
+  }
+  return describe_stuck_barrier();
+}
+
+std::string ThreadBlock::describe_absent(const std::vector<unsigned int>& threads,
+                                         unsigned int first_thread,
+                                         const std::string& noun) const {
+  std::string sentence;
+  std::vector<bool> told(threads.size(), false);
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (told[i]) continue;
+    const Lane& absent = lanes_[threads[i]];
+    std::vector<unsigned int> alike;
+    for (std::size_t j = i; j < threads.size(); ++j) {
+      const Lane& other = lanes_[threads[j]];
+      if (other.state != absent.state) continue;
+      if (other.state != State::kReturned && other.pc != absent.pc) continue;
+      told[j] = true;
+      alike.push_back(threads[j] - first_thread);
+    }
+    if (!sentence.empty()) sentence += "; ";
+    sentence += list_of(noun, alike);
+    if (absent.state == State::kReturned) {
+      sentence += alike.size() == 1 ? " has returned" : " have returned";
+    } else {
+      sentence += alike.size() == 1 ? " waits at " : " wait at ";
+      sentence += word_at(absent.waits_at, absent.pc);
+    }
+  }
+  return sentence;
+}
+
+std::string ThreadBlock::describe_stuck_meeting(unsigned int warp_idx) const {
+  const Meeting& meeting = warps_[warp_idx].meetings.front();
+  const unsigned int first_thread = warp_idx * kLanesPerWarp;
+  std::vector<unsigned int> arrived;
+  std::vector<unsigned int> absent;
+  for (unsigned int lane_idx = 0; lane_idx < kLanesPerWarp; ++lane_idx) {
+    if ((meeting.lanes.mask >> lane_idx & 1u) != 0) {
+      arrived.push_back(lane_idx);
+    } else if ((meeting.mask >> lane_idx & 1u) != 0) {
+      absent.push_back(first_thread + lane_idx);
+    }
+  }
+  return place_ + ", warp " + std::to_string(warp_idx) + ": " + word_at(meeting.word, meeting.pc) +
+         " with the mask " + hexadecimal(meeting.mask) +
+         " waits for ever: " + list_of("lane", arrived) + " came, but " +
+         describe_absent(absent, first_thread, "lane") +
+         ". Every lane that the mask names must come to the same call.";
+}
+
+std::string ThreadBlock::describe_stuck_barrier() const {
+  std::vector<unsigned int> absent;
+  const Lane* waiting = nullptr;
+  for (unsigned int thread = 0; thread < num_threads(); ++thread) {
+    if (lanes_[thread].state == State::kAtBarrier) {
+      if (waiting == nullptr) waiting = &lanes_[thread];
+    } else {
+      absent.push_back(thread);
+    }
+  }
+  return place_ + ": " + word_at(waiting->waits_at, waiting->pc) +
+         " is a divergent barrier: " + std::to_string(num_at_barrier_) + " of " +
+         std::to_string(num_threads()) + " threads came, but " +
+         describe_absent(absent, 0, "thread") +
+         ". Every thread of the block must reach a barrier: put it outside the branch, or let a "
+         "thread "
+         "without work skip the work and not the barrier.";
+}
+
+// All threads wait at barriers: at the same one? The compiler may have copied a call, so it is the
+// lines of the source that are compared.
+void ThreadBlock::require_one_barrier() {
+  const Lane& first = lanes_[0];
+  for (unsigned int thread = 1; thread < num_threads(); ++thread) {
+    const Lane& other = lanes_[thread];
+    if (other.pc == first.pc) continue;
+    const bool same_word = std::strcmp(other.waits_at, first.waits_at) == 0;
+    if (same_word && plan_->config.checks == Checks::kOff) continue;
+    if (same_word && source_line_of(other.pc) == source_line_of(first.pc)) continue;
+    fail(place_ + ": threads wait at different barriers: thread 0 at " +
+         word_at(first.waits_at, first.pc) + ", thread " + std::to_string(thread) + " at " +
+         word_at(other.waits_at, other.pc) +
+         ". Every thread of the block must reach the same barrier.");
+  }
+}
+
+}  // namespace pagelab::simt

@@ -1,0 +1,340 @@
+#include "simulator/simt/thread_block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "simulator/simt/checks.h"
+#include "simulator/simt/running_lane.h"
+
+namespace pagelab::simt {
+
+constinit thread_local ThreadBlock* running_thread_block = nullptr;
+
+namespace {
+
+constexpr std::size_t kMaxThreads = 1024;       // of a thread block; a power of two, for the ring
+constexpr unsigned char kPoison = 0xff;         // NaN in every float format
+constexpr std::size_t kSharedAlignment = 4096;  // as strong as any instruction asks for
+
+// A thread that spins at a lock lets others run after so many atomics, and when no other thread can run,
+// it is believed to spin for ever after so many: other thread blocks may still be at work meanwhile.
+constexpr unsigned int kSpinsPerTurn = 64;
+constexpr unsigned int kHopelessSpins = 64 * 1024 * 1024;
+
+// While it lives, this host thread runs a thread block.
+class RunningScope {
+ public:
+  explicit RunningScope(ThreadBlock* thread_block) { running_thread_block = thread_block; }
+  ~RunningScope() { running_thread_block = nullptr; }
+};
+
+}  // namespace
+
+void ThreadBlock::FreeShared::operator()(std::byte* bytes) const {
+  ::operator delete (bytes, std::align_val_t{kSharedAlignment});
+}
+
+ThreadBlock::ThreadBlock()
+    : ready_(kMaxThreads),
+      main_context_(context_of_this_thread()),
+      dynamic_shared_(static_cast<std::byte*>(::operator new (
+          kMaxSharedBytes + 2 * kSharedGuardBytes, std::align_val_t{kSharedAlignment}))) {}
+
+std::byte* ThreadBlock::dynamic_shared() { return dynamic_shared_.get() + kSharedGuardBytes; }
+
+ThreadBlock::~ThreadBlock() = default;
+
+std::string ThreadBlock::run(const LaunchPlan& plan, uint3 cta_idx) {
+  begin(plan, cta_idx);
+  const RunningScope scope(this);
+  const bool checked = plan.config.checks == Checks::kOn;
+  if (checked) pagelab::simt::begin_thread_block();
+  resume_next(main_context_);  // comes back when no thread is ready, or the launch has failed
+  if (error_.empty() && num_returned_ < num_threads()) error_ = describe_stuck();
+  if (!error_.empty()) abandon_fibers();
+  if (checked) pagelab::simt::end_thread_block();
+  return std::exchange(error_, "");
+}
+
+void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
+  plan_ = &plan;
+  gridDim = plan.config.grid;
+  blockDim = plan.config.cta;
+  blockIdx = cta_idx;
+  place_ = std::string("kernel ") + plan.config.kernel + ", thread block " + to_string(cta_idx);
+  const unsigned int num_threads = static_cast<unsigned int>(plan.config.cta.count());
+  const unsigned int num_warps = (num_threads + kLanesPerWarp - 1) / kLanesPerWarp;
+  lanes_.assign(num_threads, Lane{});
+  warps_.assign(num_warps, Warp{});
+  converged_.assign(num_threads, Converged{});
+  for (unsigned int thread = 0; thread < num_threads; ++thread) {
+    lanes_[thread].thread_idx = plan.thread_idx[thread];
+    ++warps_[thread / kLanesPerWarp].num_runnable;
+  }
+  ready_begin_ = 0;
+  ready_end_ = 0;
+  num_returned_ = 0;
+  num_at_barrier_ = 0;
+  barrier_count_ = 0;
+  for (std::uint16_t thread : plan.thread_turns) make_ready(thread);
+  std::memset(dynamic_shared(), kPoison, plan.config.shared_bytes);
+}
+
+Fiber* ThreadBlock::take_fiber() {
+  if (idle_fibers_.empty()) {
+    fibers_.push_back(std::make_unique<Fiber>(fiber_main, this));
+    return fibers_.back().get();
+  }
+  Fiber* const fiber = idle_fibers_.back();
+  idle_fibers_.pop_back();
+  return fiber;
+}
+
+// After a failure: threads stopped somewhere in the kernel never go on.
+void ThreadBlock::abandon_fibers() {
+  for (Lane& lane : lanes_) {
+    if (lane.fiber == nullptr) continue;
+    lane.fiber->restart();
+    idle_fibers_.push_back(lane.fiber);
+    lane.fiber = nullptr;
+  }
+}
+
+// What every fiber does: it runs threads from their first step to their last.
+void ThreadBlock::fiber_main(void* thread_block) {
+  ThreadBlock& self = *static_cast<ThreadBlock*>(thread_block);
+  for (;;) {
+    self.run_one_thread();
+    self.thread_returned();
+  }
+}
+
+// An exception ends at the foot of its stack, so it becomes the launch's sentence here. The handler
+// is left before the fiber is: what is being handled belongs to the host thread, not to the fiber.
+void ThreadBlock::run_one_thread() {
+  std::string sentence;
+  try {
+    plan_->run_thread(plan_->body);
+    return;
+  } catch (const std::exception& exception) {
+    sentence = exception.what();
+  }
+  fail(std::move(sentence));
+}
+
+// The fiber of a thread that has returned goes on with one that has not begun, or idles.
+void ThreadBlock::thread_returned() {
+  Lane& lane = lanes_[running_thread_];
+  Fiber* const fiber = std::exchange(lane.fiber, nullptr);
+  lane.state = State::kReturned;
+  ++num_returned_;
+  one_less_runnable(running_thread_ / kLanesPerWarp);
+  if (ready_begin_ != ready_end_) {
+    Lane& next = lanes_[ready_[ready_begin_ % kMaxThreads]];
+    if (next.fiber == nullptr) next.fiber = fiber;
+    if (next.fiber == fiber) {
+      running_thread_ = ready_[ready_begin_++ % kMaxThreads];
+      next.state = State::kRunning;
+      threadIdx = next.thread_idx;
+      return;
+    }
+  }
+  idle_fibers_.push_back(fiber);
+  resume_next(fiber->context());
+}
+
+// Leaves `from` for the next ready thread, or for run() if there is none.
+void ThreadBlock::resume_next(FiberContext& from) {
+  if (ready_begin_ == ready_end_) {
+    if (&from != &main_context_) switch_context(from, main_context_);
+    return;
+  }
+  running_thread_ = ready_[ready_begin_++ % kMaxThreads];
+  Lane& lane = lanes_[running_thread_];
+  if (lane.fiber == nullptr) lane.fiber = take_fiber();
+  lane.state = State::kRunning;
+  threadIdx = lane.thread_idx;
+  FiberContext& to = lane.fiber->context();
+  if (&to != &from) switch_context(from, to);
+}
+
+// The running thread stops here until someone makes it ready.
+void ThreadBlock::wait(State state, const char* word, const void* pc) {
+  Lane& lane = lanes_[running_thread_];
+  lane.state = state;
+  lane.waits_at = word;
+  lane.pc = pc;
+  one_less_runnable(running_thread_ / kLanesPerWarp);
+  resume_next(lane.fiber->context());
+}
+
+void ThreadBlock::one_less_runnable(unsigned int warp_idx) {
+  Warp& warp = warps_[warp_idx];
+  --warp.num_runnable;
+  if (warp.num_runnable == 0 && warp.at_converged != 0) release_converged(warp_idx);
+}
+
+void ThreadBlock::make_ready(unsigned int thread) {
+  lanes_[thread].state = State::kReady;
+  ready_[ready_end_++ % kMaxThreads] = static_cast<std::uint16_t>(thread);
+}
+
+// The lanes of `mask`, in the order of the plan.
+void ThreadBlock::make_warp_ready(unsigned int warp_idx, unsigned int mask) {
+  warps_[warp_idx].num_runnable += static_cast<std::uint8_t>(__builtin_popcount(mask));
+  for (std::uint8_t lane : plan_->lane_turns[warp_idx]) {
+    if ((mask >> lane & 1u) != 0) make_ready(warp_idx * kLanesPerWarp + lane);
+  }
+}
+
+unsigned int ThreadBlock::existing_lanes(unsigned int warp_idx) const {
+  const unsigned int num_lanes = num_threads() - warp_idx * kLanesPerWarp;
+  return num_lanes >= kLanesPerWarp ? 0xffffffffu : (1u << num_lanes) - 1;
+}
+
+void ThreadBlock::take_turn_at(const void* address, const void* pc) {
+  if (address != spin_address_) {
+    spin_address_ = address;
+    num_spins_ = 0;
+  }
+  ++num_spins_;
+  if (num_spins_ % kSpinsPerTurn != 0) return;
+  if (ready_begin_ != ready_end_) {
+    const unsigned int thread = running_thread_;
+    make_ready(thread);
+    resume_next(lanes_[thread].fiber->context());
+  } else if (num_spins_ >= kHopelessSpins) {
+    fail_for_spinning(pc);
+  }
+}
+
+int ThreadBlock::barrier(const char* word, BarrierVote vote, int predicate, const void* pc) {
+  ++num_at_barrier_;
+  if (predicate != 0) ++barrier_count_;
+  if (num_at_barrier_ == num_threads()) {
+    // The last thread lets all go on, itself in its turn.
+    Lane& lane = lanes_[running_thread_];
+    lane.state = State::kAtBarrier;
+    lane.waits_at = word;
+    lane.pc = pc;
+    --warps_[running_thread_ / kLanesPerWarp].num_runnable;
+    release_barrier();
+    resume_next(lane.fiber->context());
+  } else {
+    wait(State::kAtBarrier, word, pc);
+  }
+  switch (vote) {
+    case BarrierVote::kCount:
+      return static_cast<int>(barrier_result_);
+    case BarrierVote::kAnd:
+      return barrier_result_ == num_threads() ? 1 : 0;
+    case BarrierVote::kOr:
+      return barrier_result_ != 0 ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+void ThreadBlock::release_barrier() {
+  require_one_barrier();
+  if (plan_->config.checks == Checks::kOn) all_threads_met();
+  barrier_result_ = std::exchange(barrier_count_, 0);
+  num_at_barrier_ = 0;
+  for (unsigned int warp_idx = 0; warp_idx < warps_.size(); ++warp_idx) {
+    warps_[warp_idx].num_runnable =
+        static_cast<std::uint8_t>(__builtin_popcount(existing_lanes(warp_idx)));
+  }
+  for (std::uint16_t thread : plan_->thread_turns) make_ready(thread);
+}
+
+void ThreadBlock::meet(const char* word,
+                       unsigned int mask,
+                       const void* in,
+                       void* out,
+                       const WarpCompute& compute,
+                       const void* pc) {
+  const unsigned int warp_idx = running_thread_ / kLanesPerWarp;
+  const unsigned int lane_idx = running_thread_ % kLanesPerWarp;
+  if ((mask >> lane_idx & 1u) == 0) fail_for_mask(word, mask, pc);
+  Warp& warp = warps_[warp_idx];
+  const unsigned int expected = mask & existing_lanes(warp_idx);
+  auto meeting =
+      std::find_if(warp.meetings.begin(), warp.meetings.end(), [&](const Meeting& other) {
+        return other.mask == expected && std::strcmp(other.word, word) == 0;
+      });
+  if (meeting == warp.meetings.end()) {
+    warp.meetings.push_back({word, expected, pc, {}});
+    meeting = warp.meetings.end() - 1;
+  }
+  meeting->lanes.in[lane_idx] = in;
+  meeting->lanes.out[lane_idx] = out;
+  meeting->lanes.mask |= 1u << lane_idx;
+  if (meeting->lanes.mask != expected) {
+    wait(State::kAtCollective, word, pc);
+    return;
+  }
+  // The last lane computes, lets the others go on, and goes on itself.
+  const WarpExchange lanes = meeting->lanes;
+  warp.meetings.erase(meeting);
+  compute.run(compute.compute, lanes);
+  make_warp_ready(warp_idx, expected & ~(1u << lane_idx));
+}
+
+void ThreadBlock::meet_converged(const void* in,
+                                 void* out,
+                                 const WarpCompute& compute,
+                                 const void* place) {
+  converged_[running_thread_] = {in, out, compute};
+  warps_[running_thread_ / kLanesPerWarp].at_converged |= 1u << (running_thread_ % kLanesPerWarp);
+  lanes_[running_thread_].pc = place;
+  wait(State::kAtCollective, "__activemask", place);
+}
+
+// No lane of the warp can go on: those that wait at the lowest place do.
+void ThreadBlock::release_converged(unsigned int warp_idx) {
+  Warp& warp = warps_[warp_idx];
+  const Lane* const warp_lanes = &lanes_[warp_idx * kLanesPerWarp];
+  const void* lowest = nullptr;
+  for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
+    const void* const place = warp_lanes[__builtin_ctz(rest)].pc;
+    if (lowest == nullptr || place < lowest) lowest = place;
+  }
+  WarpExchange group;
+  WarpCompute compute;
+  for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
+    const unsigned int lane_idx = static_cast<unsigned int>(__builtin_ctz(rest));
+    if (warp_lanes[lane_idx].pc != lowest) continue;
+    const Converged& brought = converged_[warp_idx * kLanesPerWarp + lane_idx];
+    group.in[lane_idx] = brought.in;
+    group.out[lane_idx] = brought.out;
+    group.mask |= 1u << lane_idx;
+    compute = brought.compute;
+  }
+  warp.at_converged &= ~group.mask;
+  compute.run(compute.compute, group);
+  make_warp_ready(warp_idx, group.mask);
+}
+
+void ThreadBlock::fail(std::string sentence) {
+  error_ = std::move(sentence);
+  Lane& lane = lanes_[running_thread_];
+  switch_context(lane.fiber->context(), main_context_);
+  __builtin_unreachable();  // run() abandons this fiber
+}
+
+const LaunchConfig* running_config() {
+  return running_thread_block == nullptr ? nullptr : &running_thread_block->config();
+}
+
+unsigned int running_thread() { return running_thread_block->running_thread(); }
+
+unsigned int threads_per_cta() { return running_thread_block->num_threads(); }
+
+std::string place_of_running_thread() {
+  return running_thread_block->place_of_thread(running_thread());
+}
+
+void fail(std::string sentence) { running_thread_block->fail(std::move(sentence)); }
+
+}  // namespace pagelab::simt
