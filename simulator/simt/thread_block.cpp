@@ -68,6 +68,7 @@ void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
   lanes_.assign(num_threads, Lane{});
   warps_.assign(num_warps, Warp{});
   converged_.assign(num_threads, Converged{});
+  pending_copies_.assign(num_threads, PendingCopies{});
   for (unsigned int thread = 0; thread < num_threads; ++thread) {
     lanes_[thread].thread_idx = plan.thread_idx[thread];
     ++warps_[thread / kLanesPerWarp].num_runnable;

@@ -14,6 +14,7 @@
 #include "simulator/simt/dim3.h"
 #include "simulator/simt/fiber.h"
 #include "simulator/simt/launch.h"
+#include "simulator/simt/pending_copies.h"
 
 namespace pagelab::simt {
 
@@ -101,6 +102,9 @@ class ThreadBlock {
   /// \param pc       where the atomic is
   void take_turn_at(const void* address, const void* pc);
 
+  /// The running thread's asynchronous copies (cp_async.h).
+  PendingCopies& pending_copies() { return pending_copies_[running_thread_]; }
+
   /// "kernel scale, thread block (0, 0, 0), thread (3, 0, 0)".
   std::string place_of_thread(unsigned int thread) const;
 
@@ -180,6 +184,8 @@ class ThreadBlock {
   std::string error_;
   std::vector<Lane> lanes_;
   std::vector<Warp> warps_;
+  std::vector<PendingCopies>
+      pending_copies_;                // [num_threads]; those of a thread that returns are lost
   std::vector<Converged> converged_;  // [num_threads]
   std::vector<std::uint16_t> ready_;  // a ring: each thread is in it at most once
   std::uint32_t ready_begin_ = 0;
