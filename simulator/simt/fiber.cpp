@@ -16,39 +16,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-// Saves what a called function must preserve (System V ABI, x86-64: rbx, rbp, r12 to r15), exchanges
-// the stack pointer, and takes the same from the other stack. The jump in place of `ret` is there
-// because the processor predicts a `ret` from its record of calls, which is that of the other stack.
-//
-// void pagelab_simt_switch(void** save_stack_pointer, void* load_stack_pointer)
-asm(R"(
-  .text
-  .globl pagelab_simt_switch
-  .type pagelab_simt_switch, @function
-pagelab_simt_switch:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  popq %rcx
-  jmpq *%rcx
-  .size pagelab_simt_switch, .-pagelab_simt_switch
-)");
-
-// Where a fiber begins: its two saved registers hold the function and the argument. A return address
-// of zero lies on its stack, so that a debugger's list of callers ends here.
-//
-// void pagelab_simt_begin()
+// Where a fiber begins: the function and its argument lie on its stack. Nobody called it, which the
+// debugger is told.
 asm(R"(
   .text
   .globl pagelab_simt_begin
@@ -56,14 +25,14 @@ asm(R"(
 pagelab_simt_begin:
   .cfi_startproc
   .cfi_undefined rip
-  movq %r12, %rdi
+  popq %rbx
+  popq %rdi
   callq *%rbx
   ud2
   .cfi_endproc
   .size pagelab_simt_begin, .-pagelab_simt_begin
 )");
 
-extern "C" void pagelab_simt_switch(void** save_stack_pointer, void* load_stack_pointer);
 extern "C" void pagelab_simt_begin();
 
 namespace pagelab::simt {
@@ -72,6 +41,21 @@ namespace {
 
 constexpr std::size_t kGuardBytes = 4096;
 
+// The first function on a new fiber's stack.
+struct Start {
+  void (*entry)(void*);
+  void* argument;
+};
+
+void run_fiber(void* start) {
+  confirm_switch(nullptr);
+  const Start& beginning = *static_cast<Start*>(start);
+  beginning.entry(beginning.argument);
+}
+
+}  // namespace
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // AddressSanitizer must know which stack comes next, and hears afterwards that it has come.
 void announce_switch([[maybe_unused]] FiberContext& from, [[maybe_unused]] FiberContext& to) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -88,20 +72,7 @@ void confirm_switch([[maybe_unused]] void* fake_stack) {
   __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 #endif
 }
-
-// The first function on a new fiber's stack.
-struct Start {
-  void (*entry)(void*);
-  void* argument;
-};
-
-void run_fiber(void* start) {
-  confirm_switch(nullptr);
-  const Start& beginning = *static_cast<Start*>(start);
-  beginning.entry(beginning.argument);
-}
-
-}  // namespace
+#endif
 
 FiberContext context_of_this_thread() {
   FiberContext context;
@@ -114,12 +85,6 @@ FiberContext context_of_this_thread() {
   pthread_attr_destroy(&attributes);
   context.stack_begin = begin;
   return context;
-}
-
-void switch_context(FiberContext& from, FiberContext& to) {
-  announce_switch(from, to);
-  pagelab_simt_switch(&from.stack_pointer, to.stack_pointer);
-  confirm_switch(from.fake_stack);
 }
 
 Fiber::Fiber(void (*entry)(void*), void* argument) : entry_(entry), argument_(argument) {
@@ -155,19 +120,15 @@ void Fiber::restart() {
   if (context_.tsan_fiber != nullptr) __tsan_destroy_fiber(context_.tsan_fiber);
   context_.tsan_fiber = __tsan_create_fiber(0);
 #endif
-  // From the top: what the fiber runs, a return address of zero, then what pagelab_simt_switch takes.
+  // From the top: what the fiber runs, then what pagelab_simt_begin and switch_context take.
   std::byte* const top = memory_ + kGuardBytes + kStackBytes - 64;
   Start* const start = new (top) Start{entry_, argument_};
   void** stack = reinterpret_cast<void**>(top);
   *--stack = nullptr;
-  *--stack = nullptr;                                       // pagelab_simt_begin has no caller
-  *--stack = reinterpret_cast<void*>(&pagelab_simt_begin);  // where to go on
-  *--stack = nullptr;                                       // rbp
-  *--stack = reinterpret_cast<void*>(&run_fiber);           // rbx
-  *--stack = start;                                         // r12
-  *--stack = nullptr;                                       // r13
-  *--stack = nullptr;                                       // r14
-  *--stack = nullptr;                                       // r15
+  *--stack = nullptr;  // two, so that a called function finds the alignment that it expects
+  *--stack = start;
+  *--stack = reinterpret_cast<void*>(&run_fiber);
+  *--stack = reinterpret_cast<void*>(&pagelab_simt_begin);
   context_.stack_pointer = stack;
 }
 

@@ -31,6 +31,33 @@ class RunningScope {
 
 }  // namespace
 
+// Leaves `from` for the next ready thread, or for run() if there is none.
+[[gnu::always_inline]] inline void ThreadBlock::resume_next(FiberContext& from) {
+  if (ready_begin_ == ready_end_) {
+    if (&from != &main_context_) switch_context(from, main_context_);
+    return;
+  }
+  running_thread_ = ready_[ready_begin_++ % kMaxThreads];
+  Lane& lane = lanes_[running_thread_];
+  if (lane.fiber == nullptr) lane.fiber = take_fiber();
+  lane.state = State::kRunning;
+  threadIdx = lane.thread_idx;
+  FiberContext& to = lane.fiber->context();
+  if (&to != &from) switch_context(from, to);
+}
+
+// The running thread stops here until someone makes it ready.
+[[gnu::always_inline]] inline void ThreadBlock::wait(State state,
+                                                     const char* word,
+                                                     const void* pc) {
+  Lane& lane = lanes_[running_thread_];
+  lane.state = state;
+  lane.waits_at = word;
+  lane.pc = pc;
+  one_less_runnable(running_thread_ / kLanesPerWarp);
+  resume_next(lane.fiber->context());
+}
+
 void ThreadBlock::FreeShared::operator()(std::byte* bytes) const {
   ::operator delete (bytes, std::align_val_t{kSharedAlignment});
 }
@@ -143,31 +170,6 @@ void ThreadBlock::thread_returned() {
   }
   idle_fibers_.push_back(fiber);
   resume_next(fiber->context());
-}
-
-// Leaves `from` for the next ready thread, or for run() if there is none.
-void ThreadBlock::resume_next(FiberContext& from) {
-  if (ready_begin_ == ready_end_) {
-    if (&from != &main_context_) switch_context(from, main_context_);
-    return;
-  }
-  running_thread_ = ready_[ready_begin_++ % kMaxThreads];
-  Lane& lane = lanes_[running_thread_];
-  if (lane.fiber == nullptr) lane.fiber = take_fiber();
-  lane.state = State::kRunning;
-  threadIdx = lane.thread_idx;
-  FiberContext& to = lane.fiber->context();
-  if (&to != &from) switch_context(from, to);
-}
-
-// The running thread stops here until someone makes it ready.
-void ThreadBlock::wait(State state, const char* word, const void* pc) {
-  Lane& lane = lanes_[running_thread_];
-  lane.state = state;
-  lane.waits_at = word;
-  lane.pc = pc;
-  one_less_runnable(running_thread_ / kLanesPerWarp);
-  resume_next(lane.fiber->context());
 }
 
 void ThreadBlock::one_less_runnable(unsigned int warp_idx) {
