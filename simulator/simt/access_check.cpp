@@ -49,7 +49,9 @@ std::string place_in(const DeviceArrayInfo& array, const std::byte* address, std
 }
 
 [[noreturn]] void fail_for_access(const void* address, std::size_t bytes, AccessKind kind) {
-  fail(place_of_running_thread() + " " + describe_wrong_access(address, bytes, kind));
+  fail([&] {
+    return place_of_running_thread() + " " + describe_wrong_access(address, bytes, kind);
+  });
 }
 
 }  // namespace

@@ -25,18 +25,24 @@ std::string copy_at(const void* pc) {
 void require_multiple(const void* address, const char* what, std::size_t bytes, const void* pc) {
   const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(address) % bytes;
   if (over == 0) return;
-  fail(copy_at(pc) + " of " + std::to_string(bytes) + " bytes has a " + what + " that lies " +
-       std::to_string(over) + " bytes past a multiple of " + std::to_string(bytes) +
-       ", but both must be multiples.");
+  fail([&] {
+    return copy_at(pc) + " of " + std::to_string(bytes) + " bytes has a " + what + " that lies " +
+           std::to_string(over) + " bytes past a multiple of " + std::to_string(bytes) +
+           ", but both must be multiples.";
+  });
 }
 
 void require_sizes(std::size_t bytes, std::size_t source_bytes, const void* pc) {
   if (bytes != 4 && bytes != 8 && bytes != 16) {
-    fail(copy_at(pc) + " is of " + std::to_string(bytes) + " bytes, but it must be 4, 8 or 16.");
+    fail([&] {
+      return copy_at(pc) + " is of " + std::to_string(bytes) + " bytes, but it must be 4, 8 or 16.";
+    });
   }
   if (source_bytes > bytes) {
-    fail(copy_at(pc) + " reads " + std::to_string(source_bytes) + " bytes, but it writes only " +
-         std::to_string(bytes) + ".");
+    fail([&] {
+      return copy_at(pc) + " reads " + std::to_string(source_bytes) +
+             " bytes, but it writes only " + std::to_string(bytes) + ".";
+    });
   }
 }
 

@@ -20,8 +20,6 @@
 #define __host__
 /// Inlined even where the compiler would rather not.
 #define __forceinline__ inline __attribute__((always_inline))
-/// Called even where the compiler would rather inline.
-#define __noinline__ __attribute__((noinline))
 /// One for all threads of a thread block. It has no initial value.
 #define __shared__ static thread_local
 /// A promise about the size of thread blocks, for the compiler of the GPU.

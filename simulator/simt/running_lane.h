@@ -27,9 +27,20 @@ unsigned int threads_per_cta();
 std::string place_of_running_thread();
 
 /// Abandons the launch: the thread that calls this never goes on, and neither does any other of its
-/// thread block. Nothing is unwound, so frames of a kernel hold plain data only. (Not an exception:
-/// the compiler takes for granted that the hooks of an access throw none.)
-/// \param sentence  what was wrong; run_grid throws it
-[[noreturn]] void fail(std::string sentence);
+/// thread block. Nothing is unwound, so frames of a kernel hold plain data only, and those of what it
+/// calls hold no string when they come here. (Not an exception: the compiler takes for granted that
+/// the hooks of an access throw none.)
+/// \param sentence  makes the sentence about what was wrong, which run_grid throws; called after the
+///                  kernel was left, when the calling frames are still there
+/// \param data      what `sentence` is called with
+[[noreturn]] void leave_kernel(std::string (*sentence)(const void* data), const void* data);
+
+/// The same for a callable: `fail([&] { return "index is " + std::to_string(index) + "."; });`
+template <typename Sentence>
+[[noreturn]] void fail(const Sentence& sentence) {
+  leave_kernel(
+      [](const void* data) -> std::string { return (*static_cast<const Sentence*>(data))(); },
+      &sentence);
+}
 
 }  // namespace pagelab::simt

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "simulator/simt/checks.h"
+#include "simulator/simt/running_lane.h"
 #include "simulator/simt/thread_block.h"
 
 namespace pagelab::simt {
@@ -43,20 +44,26 @@ std::string ThreadBlock::place_of_thread(unsigned int thread) const {
 }
 
 void ThreadBlock::fail_for_mask(const char* word, unsigned int mask, const void* pc) {
-  fail(place_of_thread(running_thread_) + ": " + word_at(word, pc) + " has the mask " +
-       hexadecimal(mask) + ", which leaves out the calling lane " +
-       std::to_string(running_thread_ % kLanesPerWarp) +
-       ". A mask names every lane that takes part, the caller among them.");
+  fail([&] {
+    return place_of_thread(running_thread_) + ": " + word_at(word, pc) + " has the mask " +
+           hexadecimal(mask) + ", which leaves out the calling lane " +
+           std::to_string(running_thread_ % kLanesPerWarp) +
+           ". A mask names every lane that takes part, the caller among them.";
+  });
 }
 
 void ThreadBlock::fail_for_spinning(const void* pc) {
-  fail(place_of_thread(running_thread_) + ": " + word_at("an atomic", pc) +
-       " came to the same number " + std::to_string(num_spins_) +
-       " times in a row while no other thread of its block could run: it waits for ever. Does it "
-       "hold "
-       "the lock itself, or wait for another thread block? (The simulator runs a thread block to "
-       "its "
-       "end before the same core takes the next one.)");
+  fail([&] {
+    return place_of_thread(running_thread_) + ": " + word_at("an atomic", pc) +
+           " came to the same number " + std::to_string(num_spins_) +
+           " times in a row while no other thread of its block could run: it waits for ever. Does "
+           "it "
+           "hold "
+           "the lock itself, or wait for another thread block? (The simulator runs a thread block "
+           "to "
+           "its "
+           "end before the same core takes the next one.)";
+  });
 }
 
 std::string ThreadBlock::describe_stuck() const {
@@ -142,10 +149,12 @@ void ThreadBlock::require_one_barrier() {
     const bool same_word = std::strcmp(other.waits_at, first.waits_at) == 0;
     if (same_word && plan_->config.checks == Checks::kOff) continue;
     if (same_word && source_line_of(other.pc) == source_line_of(first.pc)) continue;
-    fail(place_ + ": threads wait at different barriers: thread 0 at " +
-         word_at(first.waits_at, first.pc) + ", thread " + std::to_string(thread) + " at " +
-         word_at(other.waits_at, other.pc) +
-         ". Every thread of the block must reach the same barrier.");
+    fail([&] {
+      return place_ + ": threads wait at different barriers: thread 0 at " +
+             word_at(first.waits_at, first.pc) + ", thread " + std::to_string(thread) + " at " +
+             word_at(other.waits_at, other.pc) +
+             ". Every thread of the block must reach the same barrier.";
+    });
   }
 }
 

@@ -78,7 +78,12 @@ std::string ThreadBlock::run(const LaunchPlan& plan, uint3 cta_idx) {
   const bool checked = plan.config.checks == Checks::kOn;
   if (checked) pagelab::simt::begin_thread_block();
   resume_next(main_context_);  // comes back when no thread is ready, or the launch has failed
-  if (error_.empty() && num_returned_ < num_threads()) error_ = describe_stuck();
+  if (make_sentence_.call != nullptr) {
+    const MakeSentence make = std::exchange(make_sentence_, {});
+    error_ = make.call(make.data);
+  } else if (num_returned_ < num_threads()) {
+    error_ = describe_stuck();
+  }
   if (!error_.empty()) abandon_fibers();
   if (checked) pagelab::simt::end_thread_block();
   return std::exchange(error_, "");
@@ -141,14 +146,13 @@ void ThreadBlock::fiber_main(void* thread_block) {
 // An exception ends at the foot of its stack, so it becomes the launch's sentence here. The handler
 // is left before the fiber is: what is being handled belongs to the host thread, not to the fiber.
 void ThreadBlock::run_one_thread() {
-  std::string sentence;
   try {
     plan_->run_thread(plan_->body);
     return;
   } catch (const std::exception& exception) {
-    sentence = exception.what();
+    error_ = exception.what();
   }
-  fail(std::move(sentence));
+  fail([this] { return error_; });
 }
 
 // The fiber of a thread that has returned goes on with one that has not begun, or idles.
@@ -319,10 +323,9 @@ void ThreadBlock::release_converged(unsigned int warp_idx) {
   make_warp_ready(warp_idx, group.mask);
 }
 
-void ThreadBlock::fail(std::string sentence) {
-  error_ = std::move(sentence);
-  Lane& lane = lanes_[running_thread_];
-  switch_context(lane.fiber->context(), main_context_);
+void ThreadBlock::leave_kernel(std::string (*sentence)(const void*), const void* data) {
+  make_sentence_ = {sentence, data};
+  switch_context(lanes_[running_thread_].fiber->context(), main_context_);
   __builtin_unreachable();  // run() abandons this fiber
 }
 
@@ -338,6 +341,8 @@ std::string place_of_running_thread() {
   return running_thread_block->place_of_thread(running_thread());
 }
 
-void fail(std::string sentence) { running_thread_block->fail(std::move(sentence)); }
+void leave_kernel(std::string (*sentence)(const void*), const void* data) {
+  running_thread_block->leave_kernel(sentence, data);
+}
 
 }  // namespace pagelab::simt

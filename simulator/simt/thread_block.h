@@ -108,8 +108,8 @@ class ThreadBlock {
   /// "kernel scale, thread block (0, 0, 0), thread (3, 0, 0)".
   std::string place_of_thread(unsigned int thread) const;
 
-  /// \copydoc pagelab::simt::fail
-  [[noreturn]] void fail(std::string sentence);
+  /// \copydoc pagelab::simt::leave_kernel
+  [[noreturn]] void leave_kernel(std::string (*sentence)(const void* data), const void* data);
 
   const LaunchConfig& config() const { return plan_->config; }     ///< what was launched
   unsigned int running_thread() const { return running_thread_; }  ///< flat index
@@ -153,6 +153,12 @@ class ThreadBlock {
     WarpCompute compute;
   };
 
+  // What makes the sentence about a thread that has left the kernel.
+  struct MakeSentence {
+    std::string (*call)(const void*) = nullptr;
+    const void* data = nullptr;
+  };
+
   static void fiber_main(void* thread_block);
   void begin(const LaunchPlan& plan, uint3 cta_idx);
   void abandon_fibers();
@@ -182,6 +188,7 @@ class ThreadBlock {
   const LaunchPlan* plan_ = nullptr;
   std::string place_;  // "kernel scale, thread block (0, 0, 0)"
   std::string error_;
+  MakeSentence make_sentence_;
   std::vector<Lane> lanes_;
   std::vector<Warp> warps_;
   std::vector<PendingCopies>

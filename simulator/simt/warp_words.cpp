@@ -79,8 +79,10 @@ std::string at_line(const void* pc) {
 
 void require_width(Shuffle kind, int width, const void* pc) {
   if (width >= 1 && width <= 32 && (width & (width - 1)) == 0) return;
-  fail(place_of_running_thread() + ": " + word_of(kind) + at_line(pc) + " has the width " +
-       std::to_string(width) + ", but it must be 1, 2, 4, 8, 16 or 32.");
+  fail([&] {
+    return place_of_running_thread() + ": " + word_of(kind) + at_line(pc) + " has the width " +
+           std::to_string(width) + ", but it must be 1, 2, 4, 8, 16 or 32.";
+  });
 }
 
 template <typename Number>
@@ -219,11 +221,13 @@ std::uint64_t shuffle(Shuffle kind,
         const Brought& mine = all[lane_idx];
         const unsigned int source = source_lane(kind, lane_idx, mine.lane, mine.width);
         if ((met >> source & 1u) == 0) {
-          fail(running_thread_block->place_of_thread(
-                   running_thread() / kLanesPerWarp * kLanesPerWarp + lane_idx) +
-               ": " + word_of(kind) + at_line(pc) + " takes the value of lane " +
-               std::to_string(source) +
-               ", which does not take part. On a GPU any value may come of it.");
+          fail([&] {
+            return running_thread_block->place_of_thread(
+                       running_thread() / kLanesPerWarp * kLanesPerWarp + lane_idx) +
+                   ": " + word_of(kind) + at_line(pc) + " takes the value of lane " +
+                   std::to_string(source) +
+                   ", which does not take part. On a GPU any value may come of it.";
+          });
         }
         return all[source].bits;
       });
