@@ -266,12 +266,17 @@ void ThreadBlock::meet(const char* word,
   if ((mask >> lane_idx & 1u) == 0) fail_for_mask(word, mask, pc);
   Warp& warp = warps_[warp_idx];
   const unsigned int expected = mask & existing_lanes(warp_idx);
+  // Those before have mostly come with the same literal: its address tells more quickly than its text.
   auto meeting =
       std::find_if(warp.meetings.begin(), warp.meetings.end(), [&](const Meeting& other) {
-        return other.mask == expected && std::strcmp(other.word, word) == 0;
+        const bool same_word = other.word == word || std::strcmp(other.word, word) == 0;
+        return same_word && other.mask == expected;
       });
   if (meeting == warp.meetings.end()) {
-    warp.meetings.push_back({word, expected, pc, {}});
+    Meeting& opened = warp.meetings.emplace_back();
+    opened.word = word;
+    opened.mask = expected;
+    opened.pc = pc;
     meeting = warp.meetings.end() - 1;
   }
   meeting->lanes.in[lane_idx] = in;
@@ -282,9 +287,8 @@ void ThreadBlock::meet(const char* word,
     return;
   }
   // The last lane computes, lets the others go on, and goes on itself.
-  const WarpExchange lanes = meeting->lanes;
+  compute.run(compute.compute, meeting->lanes);
   warp.meetings.erase(meeting);
-  compute.run(compute.compute, lanes);
   make_warp_ready(warp_idx, expected & ~(1u << lane_idx));
 }
 

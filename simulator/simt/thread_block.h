@@ -130,9 +130,9 @@ class ThreadBlock {
 
   // Lanes on their way to one collective.
   struct Meeting {
-    const char* word;
-    unsigned int mask;  // who is expected
-    const void* pc;     // of the first that came
+    const char* word = nullptr;
+    unsigned int mask = 0;     // who is expected
+    const void* pc = nullptr;  // of the first that came
     WarpExchange lanes;
   };
 
