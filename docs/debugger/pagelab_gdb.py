@@ -333,7 +333,7 @@ class WhereCommand(gdb.Command):
 
 class BreakCommand(gdb.Command):
     """simt-break LOCATION CTA THREAD: stop there in one thread only, as in
-    simt-break 1_naive.cuh:100 0 5
+    simt-break 1_naive.cuh:105 0 5
     CTA and THREAD are x, or x,y,z."""
 
     def __init__(self):
@@ -343,7 +343,7 @@ class BreakCommand(gdb.Command):
         words = gdb.string_to_argv(argument)
         if len(words) != 3:
             raise gdb.GdbError("simt-break takes a location, a thread block and a thread, "
-                               "as in: simt-break 1_naive.cuh:100 0 5")
+                               "as in: simt-break 1_naive.cuh:105 0 5")
         location, cta, thread = words
         conditions = self.equals("blockIdx", cta) + self.equals("threadIdx", thread)
         gdb.execute("break %s if %s" % (location, " && ".join(conditions)))

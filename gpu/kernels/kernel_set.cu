@@ -11,6 +11,13 @@ KernelSet kernel_set() {
   return {
       .cache_write_naive = cache_write_naive_launchers(),
       .paged_attention_naive = paged_attention_naive_launchers(),
+      .paged_attention_warp = paged_attention_warp_launchers(),
+      .block_reduce = block_reduce_rungs(),
+      .scan_int32 = scan_int32_rungs(),
+      .scan_float = scan_float_rungs(),
+      .transpose = transpose_rungs(),
+      .histogram = histogram_rungs(),
+      .matmul = matmul_rungs(),
   };
 }
 

@@ -3,9 +3,18 @@
 /// of its own, so one program holds them all and one test can run them side by side.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
+#include "gpu/kernels/block_reduce/params.h"
 #include "gpu/kernels/cache_write/params.h"
+#include "gpu/kernels/histogram/params.h"
 #include "gpu/kernels/kernel_table.h"
+#include "gpu/kernels/ladder.h"
+#include "gpu/kernels/matmul/params.h"
 #include "gpu/kernels/paged_attention/params.h"
+#include "gpu/kernels/scan/params.h"
+#include "gpu/kernels/transpose/params.h"
 
 namespace pagelab {
 
@@ -13,6 +22,15 @@ namespace pagelab {
 struct KernelSet {
   KernelTable<CacheWriteParams> cache_write_naive;          ///< cache_write/1_naive.cuh
   KernelTable<PagedAttentionParams> paged_attention_naive;  ///< paged_attention/1_naive.cuh
+  KernelTable<PagedAttentionParams> paged_attention_warp;   ///< paged_attention/2_warp.cuh
+
+  // Kernels to learn from, each ladder from its first rung to its last.
+  std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/
+  std::array<Rung<ScanParams<std::int32_t>>, 2> scan_int32;  ///< scan/
+  std::array<Rung<ScanParams<float>>, 2> scan_float;         ///< scan/
+  std::array<Rung<TransposeParams>, 3> transpose;            ///< transpose/
+  std::array<Rung<HistogramParams>, 2> histogram;            ///< histogram/
+  std::array<Rung<MatmulParams<float>>, 2> matmul;           ///< matmul/, rungs 1 and 2
 };
 
 namespace on_cuda {

@@ -3,9 +3,18 @@
 /// side by side. For kernel_set.cu alone.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
+#include "gpu/kernels/block_reduce/params.h"
 #include "gpu/kernels/cache_write/params.h"
+#include "gpu/kernels/histogram/params.h"
 #include "gpu/kernels/kernel_table.h"
+#include "gpu/kernels/ladder.h"
+#include "gpu/kernels/matmul/params.h"
 #include "gpu/kernels/paged_attention/params.h"
+#include "gpu/kernels/scan/params.h"
+#include "gpu/kernels/transpose/params.h"
 #include "reference/numerics/target.h"
 
 namespace pagelab {
@@ -15,6 +24,21 @@ inline namespace PAGELAB_TARGET {
 KernelTable<CacheWriteParams> cache_write_naive_launchers();
 /// Every pair of element types of paged_attention/1_naive.cuh.
 KernelTable<PagedAttentionParams> paged_attention_naive_launchers();
+/// Every pair of element types of paged_attention/2_warp.cuh.
+KernelTable<PagedAttentionParams> paged_attention_warp_launchers();
+
+/// block_reduce, from rung 1 on; so are those below.
+std::array<Rung<BlockReduceParams>, 2> block_reduce_rungs();
+/// scan of integers
+std::array<Rung<ScanParams<std::int32_t>>, 2> scan_int32_rungs();
+/// scan of floats
+std::array<Rung<ScanParams<float>>, 2> scan_float_rungs();
+/// transpose
+std::array<Rung<TransposeParams>, 3> transpose_rungs();
+/// histogram
+std::array<Rung<HistogramParams>, 2> histogram_rungs();
+/// matmul of floats: rungs 1 and 2
+std::array<Rung<MatmulParams<float>>, 2> matmul_rungs();
 
 }  // namespace PAGELAB_TARGET
 }  // namespace pagelab

@@ -34,6 +34,7 @@
 #include "gpu/device/launch.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
+#include "gpu/kernels/paged_attention/score.h"
 #include "reference/cache/cache_element.h"
 #include "reference/numerics/exact_math.h"
 
@@ -54,28 +55,8 @@ __device__ float score_of(const PagedAttentionParams& params,
     const float key_element = cache_value<float>(key[i], k_scale);
     query_dot_key = fused_multiply_add(query_element, key_element, query_dot_key);
   }
-
-  float score = query_dot_key * params.scale;
-  if (params.has_softcap) {
-    score = params.logit_softcap * exact_tanh(score / params.logit_softcap);
-  }
-  if (params.alibi_slopes != nullptr) {
-    const std::int64_t difference = row.position - key_position;
-    const float distance = static_cast<float>(difference < 0 ? -difference : difference);
-    const float bias = -params.alibi_slopes[row.head_idx] * distance;
-    score = score + bias;
-  }
-  return score;
+  return scaled_score(params, row, query_dot_key, key_position);
 }
-
-// e^(score − m).
-__device__ inline float softmax_weight(float score, float m) {
-  const float below_maximum = score - m;
-  return exact_exp2(below_maximum * kLog2E);
-}
-
-// The greater of two scores; a NaN score does not become the maximum.
-__device__ inline float larger(float score, float m) { return score > m ? score : m; }
 
 template <typename Query, typename Stored>
 __global__ void paged_attention_naive(PagedAttentionParams params) {

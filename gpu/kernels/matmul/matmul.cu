@@ -1,0 +1,16 @@
+#include "gpu/kernels/launchers.h"
+#include "gpu/kernels/matmul/1_naive.cuh"
+#include "gpu/kernels/matmul/2_tiled.cuh"
+
+namespace pagelab {
+inline namespace PAGELAB_TARGET {
+
+std::array<Rung<MatmulParams<float>>, 2> matmul_rungs() {
+  return {{
+      {"matmul/1_naive", &launch_matmul_naive},
+      {"matmul/2_tiled", &launch_matmul_tiled},
+  }};
+}
+
+}  // namespace PAGELAB_TARGET
+}  // namespace pagelab
