@@ -62,7 +62,7 @@ else()
   set(PAGELAB_CHECKED_KERNELS ON)
   add_library(pagelab_checked_kernel INTERFACE)
   target_compile_definitions(pagelab_checked_kernel INTERFACE PAGELAB_CHECKED)
-  target_compile_options(pagelab_checked_kernel INTERFACE -O1 -fsanitize=thread -fno-optimize-sibling-calls
+  target_compile_options(pagelab_checked_kernel INTERFACE -O1 -fsanitize=thread,bounds -fno-optimize-sibling-calls
     $<$<CXX_COMPILER_ID:GNU>:--param=tsan-instrument-func-entry-exit=0>)
 endif()
 

@@ -1,95 +1,139 @@
 #include "simulator/simt/access_check.h"
 
 #include <algorithm>
-#include <cstdio>
 
-#include "simulator/simt/device_memory.h"
-#include "simulator/simt/running_lane.h"
+#include "simulator/simt/access_report.h"
 
 namespace pagelab::simt {
 
+constinit thread_local CheckedMemory* checked_memory = nullptr;
+HappensBefore happens_before;
+
 namespace {
 
-// Addresses this small come from a null pointer plus an index.
-constexpr std::uintptr_t kNullPage = 64 * 1024;
-
-bool is_null(const void* address) { return reinterpret_cast<std::uintptr_t>(address) < kNullPage; }
+constexpr std::size_t kWordBytes = 4;
 
 bool is_allowed(ByteState state, AccessKind kind) {
-  return kind == AccessKind::kRead ? state == ByteState::kWritten : state >= ByteState::kUnwritten;
+  switch (kind) {
+    case AccessKind::kWrite:
+      return state == ByteState::kUnwritten || state == ByteState::kWritten;
+    case AccessKind::kArrival:
+      return state == ByteState::kInFlight;
+    default:
+      return state == ByteState::kWritten;
+  }
 }
 
-// Whether an access begins in the addresses of device memory, guard gaps and all.
-bool lies_in_device_memory(const void* address) {
-  const DeviceMemory& memory = device_memory();
-  const std::uintptr_t offset =
-      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory.base());
-  return offset < memory.reserved_bytes() - DeviceMemory::kGuardBytes;
+// Bytes that lie in no array, which is said before anything else about an access.
+bool is_outside(ByteState state) {
+  return state <= ByteState::kFreed || state == ByteState::kForeign;
 }
 
-// The states of the bytes from an address of device memory on.
-ByteState* states_at(const void* address) {
-  const DeviceMemory& memory = device_memory();
-  return memory.states() + (static_cast<const std::byte*>(address) - memory.base());
+bool is_misaligned(const Access& access, Alignment alignment) {
+  const bool is_one_instruction = access.bytes <= 16 && (access.bytes & (access.bytes - 1)) == 0;
+  return alignment == Alignment::kByWidth && is_one_instruction &&
+         reinterpret_cast<std::uintptr_t>(access.address) % access.bytes != 0;
 }
 
-// "4 elements of 4 bytes", or "10 bytes" where the array holds no whole number of them.
-std::string size_of(const DeviceArrayInfo& array, std::size_t element_bytes) {
-  if (array.bytes % element_bytes != 0) return std::to_string(array.bytes) + " bytes";
-  return std::to_string(array.bytes / element_bytes) + " elements of " +
-         std::to_string(element_bytes) + " bytes";
+void check_states(const Access& access, const MemoryRegion& region, Alignment alignment) {
+  const ByteState* const states = region.states + (access.address - region.begin);
+  const ByteState* const end = states + access.bytes;
+  const ByteState* const outside = std::find_if(states, end, is_outside);
+  if (outside != end) fail_for_state(access, region, *outside);
+  if (is_misaligned(access, alignment)) fail_for_alignment(access, region);
+  const ByteState* const wrong = std::find_if_not(
+      states, end, [&](ByteState state) { return is_allowed(state, access.kind); });
+  if (wrong != end) fail_for_state(access, region, *wrong);
 }
 
-// "element 4", or "bytes 6 to 9" where the access does not start at an element.
-std::string place_in(const DeviceArrayInfo& array, const std::byte* address, std::size_t bytes) {
-  const std::ptrdiff_t offset = address - array.begin;
-  const std::ptrdiff_t width = static_cast<std::ptrdiff_t>(bytes);
-  if (offset % width == 0) return "element " + std::to_string(offset / width);
-  return "bytes " + std::to_string(offset) + " to " + std::to_string(offset + width - 1);
+// Gives each half or byte of a word a cell of its own.
+void refine(Cell& word, std::size_t cells_per_plane, Grain grain) {
+  if (word.grain >= grain) return;
+  const std::size_t old_step = word.grain == Grain::kWord ? 4 : 2;
+  const std::size_t new_step = grain == Grain::kHalves ? 2 : 1;
+  for (std::size_t byte = 0; byte < kWordBytes; ++byte) {
+    const bool has_cell = byte % old_step == 0;
+    const bool needs_cell = byte % new_step == 0;
+    if (has_cell || !needs_cell) continue;
+    const std::size_t source = byte / old_step * old_step;
+    copy_cell((&word)[source * cells_per_plane], (&word)[byte * cells_per_plane]);
+  }
+  word.grain = grain;
 }
 
-[[noreturn]] void fail_for_access(const void* address, std::size_t bytes, AccessKind kind) {
-  fail([&] {
-    return place_of_running_thread() + " " + describe_wrong_access(address, bytes, kind);
-  });
+// Looks for races on bytes `first` to `end` of one word, and remembers the access.
+void note_in_word(const Access& access,
+                  const MemoryRegion& region,
+                  Cell& word,
+                  std::size_t first,
+                  std::size_t end) {
+  const bool is_whole = first == 0 && end == kWordBytes;
+  const bool are_halves = first % 2 == 0 && end % 2 == 0;
+  if (!is_whole) refine(word, region.cells_per_plane, are_halves ? Grain::kHalves : Grain::kBytes);
+  const std::size_t step = kWordBytes >> static_cast<unsigned>(word.grain);
+  const Stamp mine = happens_before.stamp_of(running_thread_block->running_thread());
+  for (std::size_t byte = first; byte < end; byte += step) {
+    const Cell& cell = (&word)[byte * region.cells_per_plane];
+    const auto conflict = conflict_with(cell, access.kind, mine, happens_before);
+    if (conflict) fail_for_race(access, region, *conflict);
+  }
+  // What one thread writes at once is one cell again.
+  const bool writes = access.kind == AccessKind::kWrite || access.kind == AccessKind::kArrival;
+  if (writes && is_whole) word.grain = Grain::kWord;
+  for (std::size_t byte = first; byte < end;
+       byte += kWordBytes >> static_cast<unsigned>(word.grain)) {
+    Cell& cell = (&word)[byte * region.cells_per_plane];
+    remember(cell, access.kind, mine, site_of(access.pc), happens_before);
+  }
+}
+
+void note_in_cells(const Access& access, const MemoryRegion& region) {
+  const std::size_t begin = static_cast<std::size_t>(access.address - region.begin);
+  const std::size_t end = begin + access.bytes;
+  for (std::size_t word = begin / kWordBytes; word * kWordBytes < end; ++word) {
+    const std::size_t word_begin = word * kWordBytes;
+    const std::size_t first = std::max(begin, word_begin) - word_begin;
+    const std::size_t last = std::min(end, word_begin + kWordBytes) - word_begin;
+    note_in_word(access, region, region.cells[word], first, last);
+  }
+}
+
+void set_states(const Access& access, const MemoryRegion& region, ByteState state) {
+  std::fill_n(region.states + (access.address - region.begin), access.bytes, state);
+  checked_memory->note_written(region, access.address);
 }
 
 }  // namespace
 
-std::string describe_wrong_access(const void* address, std::size_t bytes, AccessKind kind) {
-  const std::string verb = kind == AccessKind::kRead ? "reads " : "writes ";
-  if (is_null(address)) return verb + "through a null pointer.";
-  if (!lies_in_device_memory(address)) return "";
-  const ByteState* const states = states_at(address);
-  const ByteState* const wrong = std::find_if_not(
-      states, states + bytes, [&](ByteState state) { return is_allowed(state, kind); });
-  if (wrong == states + bytes) return "";
-
-  const std::byte* const first = static_cast<const std::byte*>(address);
-  const DeviceArrayInfo* const array = device_memory().nearest_array(address);
-  if (array == nullptr) return verb + "device memory, although there is no array in it.";
-  std::string sentence =
-      verb + place_in(*array, first, bytes) + " of array `" + array->name + "`, which ";
-  if (*wrong == ByteState::kNoArray) {
-    sentence += "has " + size_of(*array, bytes);
-    sentence += array->is_live ? "." : " and was freed.";
-  } else if (*wrong == ByteState::kFreed) {
-    sentence += "was freed (it had " + size_of(*array, bytes) + ").";
-  } else {
-    sentence += "was never written (the array has " + size_of(*array, bytes) + ").";
-  }
-  return sentence;
+void check_any_access(
+    const void* address, std::size_t bytes, AccessKind kind, const void* pc, Alignment alignment) {
+  if (checked_memory == nullptr || bytes == 0) return;
+  const Access access = {static_cast<const std::byte*>(address), bytes, kind, pc};
+  if (is_null(address)) fail_for_null(access);
+  const MemoryRegion* const region = checked_memory->region_of(address);
+  if (region == nullptr) return;
+  const ByteState first_state = region->states[access.address - region->begin];
+  if (first_state == ByteState::kForeign) return;
+  check_states(access, *region, alignment);
+  note_in_cells(access, *region);
+  if (kind != AccessKind::kRead) set_states(access, *region, ByteState::kWritten);
 }
 
-void check_access(const void* address, std::size_t bytes, AccessKind kind, const void*) {
-  if (running_thread_block == nullptr) return;
-  if (is_null(address)) fail_for_access(address, bytes, kind);
-  if (!lies_in_device_memory(address)) return;
-  ByteState* const states = states_at(address);
-  for (std::size_t byte = 0; byte < bytes; ++byte) {
-    if (!is_allowed(states[byte], kind)) fail_for_access(address, bytes, kind);
-    if (kind != AccessKind::kRead) states[byte] = ByteState::kWritten;
-  }
+void check_access(const void* address, std::size_t bytes, AccessKind kind, const void* pc) {
+  check_any_access(address, bytes, kind, pc, Alignment::kByWidth);
+}
+
+void mark_in_flight(const void* address, std::size_t bytes, const void* pc) {
+  if (checked_memory == nullptr) return;
+  const Access access = {static_cast<const std::byte*>(address), bytes, AccessKind::kWrite, pc};
+  if (is_null(address)) fail_for_null(access);
+  const MemoryRegion* const region = checked_memory->region_of(address);
+  const bool is_shared =
+      region != nullptr && checked_memory->space_of(*region) != MemorySpace::kGlobal;
+  if (!is_shared) fail_for_destination(access);
+  check_states(access, *region, Alignment::kByWidth);
+  note_in_cells(access, *region);
+  set_states(access, *region, ByteState::kInFlight);
 }
 
 }  // namespace pagelab::simt

@@ -99,6 +99,7 @@ void DeviceMemory::free(void* array) {
   info.is_live = false;
   std::memset(info.begin, kPoison, info.bytes);
   set_states(info.begin, info.bytes, ByteState::kFreed);
+  shadow_.forget(static_cast<std::size_t>(info.begin - base_), info.bytes);
   freed_.push_back(info.begin);
   freed_bytes_ += info.bytes;
   forget_oldest_freed_arrays();
@@ -201,6 +202,12 @@ const DeviceArrayInfo* DeviceMemory::nearest_array(const void* address) const {
   const bool is_inside = wanted < end_of_before;
   if (is_inside || after == arrays_.end()) return before;
   return wanted - end_of_before <= after->first - wanted ? before : &after->second;
+}
+
+Shadow& DeviceMemory::shadow() {
+  const std::lock_guard lock(mutex_);
+  if (shadow_.cells() == nullptr) shadow_ = Shadow(reserved_);
+  return shadow_;
 }
 
 DeviceMemory& device_memory() {

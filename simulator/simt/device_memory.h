@@ -12,14 +12,18 @@
 #include <mutex>
 #include <string>
 
+#include "simulator/simt/shadow.h"
+
 namespace pagelab::simt {
 
-/// What is known of one byte of device memory.
+/// What is known of one byte of global or shared memory.
 enum class ByteState : std::uint8_t {
   kNoArray = 0,    ///< a guard gap, or never used
   kFreed = 1,      ///< part of an array that was freed
-  kUnwritten = 2,  ///< part of an array; nothing was stored there yet
-  kWritten = 3,    ///< part of an array, and holds a value
+  kInFlight = 2,   ///< part of an array; an asynchronous copy is going to store there
+  kUnwritten = 3,  ///< part of an array; nothing was stored there yet
+  kWritten = 4,    ///< part of an array, and holds a value
+  kForeign = 5,    ///< between shared arrays: a variable of the host's, not checked
 };
 
 /// Whether the bytes of an array start as unwritten. Kernels that are not checked leave no trace of
@@ -82,6 +86,8 @@ class DeviceMemory {
   std::size_t reserved_bytes() const { return reserved_; }  ///< addresses
   /// States of the bytes from `base()` on.
   ByteState* states() const { return states_; }
+  /// Who touched which bytes last, from `base()` on. \throws Error if the system refuses the addresses
+  Shadow& shadow();
 
  private:
   using Arrays = std::map<std::byte*, DeviceArrayInfo>;
@@ -95,6 +101,7 @@ class DeviceMemory {
   std::size_t reserved_;
   std::byte* base_ = nullptr;
   ByteState* states_ = nullptr;
+  Shadow shadow_;              // empty until it is asked for
   std::byte* next_ = nullptr;  // where the search for a gap starts: old addresses are reused last
   Arrays arrays_;              // by first byte; freed ones stay until their place is needed
   std::deque<std::byte*> freed_;  // oldest first

@@ -7,9 +7,10 @@
 namespace pagelab::simt {
 
 /// "1_naive.cuh:88": file, without its folder, and line; of a function that was inlined, the line
-/// within it. Empty if it is not known: the program has no debugging information, or the machine has
-/// no addr2line, which is what is asked. Answers are kept.
-/// \param pc  an address within an instruction: a return address less one
+/// within it, unless the function is the simulator's own. Empty if it is not known: the program has no
+/// debugging information, or the machine has no addr2line (binutils), which is what is asked. Answers
+/// are kept.
+/// \param pc  a return address; the call before it is meant
 std::string source_line_of(const void* pc);
 
 }  // namespace pagelab::simt

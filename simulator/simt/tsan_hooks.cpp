@@ -8,39 +8,48 @@
 
 #include <cstddef>
 
-#include "simulator/simt/checks.h"
+#include "simulator/simt/access_check.h"
 
 using pagelab::simt::AccessKind;
-using pagelab::simt::check_access;
+using pagelab::simt::Alignment;
+using pagelab::simt::check_any_access;
+using pagelab::simt::check_fixed_access;
 
-// The place in the kernel that called a hook.
-#define PAGELAB_CALLER (static_cast<const char*>(__builtin_return_address(0)) - 1)
-
-// A load and a store of a fixed width, aligned or not, plain or volatile.
-#define PAGELAB_ACCESS_HOOK(name, bytes, kind) \
-  void __tsan_##name##bytes(void* address) { check_access(address, bytes, kind, PAGELAB_CALLER); }
-#define PAGELAB_ACCESS_HOOKS(bytes)                               \
-  PAGELAB_ACCESS_HOOK(read, bytes, AccessKind::kRead)             \
-  PAGELAB_ACCESS_HOOK(write, bytes, AccessKind::kWrite)           \
-  PAGELAB_ACCESS_HOOK(unaligned_read, bytes, AccessKind::kRead)   \
-  PAGELAB_ACCESS_HOOK(unaligned_write, bytes, AccessKind::kWrite) \
-  PAGELAB_ACCESS_HOOK(volatile_read, bytes, AccessKind::kRead)    \
-  PAGELAB_ACCESS_HOOK(volatile_write, bytes, AccessKind::kWrite)
+// A load or a store of a fixed width, plain or volatile.
+#define PAGELAB_HOOK(name, bytes, kind)                                                \
+  void __tsan_##name##bytes(void* address) {                                           \
+    check_fixed_access<bytes, AccessKind::kind>(address, __builtin_return_address(0)); \
+  }
+// The same at an address that the compiler does not expect to suit the width.
+#define PAGELAB_UNALIGNED_HOOK(name, bytes, kind)                                   \
+  void __tsan_unaligned_##name##bytes(void* address) {                              \
+    check_any_access(address, bytes, AccessKind::kind, __builtin_return_address(0), \
+                     Alignment::kAny);                                              \
+  }
+#define PAGELAB_HOOKS(bytes)                  \
+  PAGELAB_HOOK(read, bytes, kRead)            \
+  PAGELAB_HOOK(write, bytes, kWrite)          \
+  PAGELAB_HOOK(volatile_read, bytes, kRead)   \
+  PAGELAB_HOOK(volatile_write, bytes, kWrite) \
+  PAGELAB_UNALIGNED_HOOK(read, bytes, kRead)  \
+  PAGELAB_UNALIGNED_HOOK(write, bytes, kWrite)
 
 extern "C" {
 
-PAGELAB_ACCESS_HOOKS(1)
-PAGELAB_ACCESS_HOOKS(2)
-PAGELAB_ACCESS_HOOKS(4)
-PAGELAB_ACCESS_HOOKS(8)
-PAGELAB_ACCESS_HOOKS(16)
+PAGELAB_HOOKS(1)
+PAGELAB_HOOKS(2)
+PAGELAB_HOOKS(4)
+PAGELAB_HOOKS(8)
+PAGELAB_HOOKS(16)
 
 // Whole structures. (Signatures are those that g++ itself assumes.)
 void __tsan_read_range(void* address, long bytes) {
-  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead, PAGELAB_CALLER);
+  check_any_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead,
+                   __builtin_return_address(0), Alignment::kAny);
 }
 void __tsan_write_range(void* address, long bytes) {
-  check_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite, PAGELAB_CALLER);
+  check_any_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite,
+                   __builtin_return_address(0), Alignment::kAny);
 }
 
 // What the compiler may call besides, and what says nothing about device memory.

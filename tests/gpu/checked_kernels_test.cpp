@@ -9,6 +9,7 @@
 #include "gpu/backends/kernels_of.h"
 #include "gpu/runtime/device_array.h"
 #include "reference/contract/error.h"
+#include "tests/support/source_place.h"
 
 using namespace pagelab;
 
@@ -18,6 +19,15 @@ constexpr DType kActivations[] = {DType::kFloat64, DType::kFloat32, DType::kFloa
                                   DType::kBFloat16};
 constexpr DType kStored[] = {DType::kFloat64,  DType::kFloat32, DType::kFloat16,
                              DType::kBFloat16, DType::kFp8E4M3, DType::kFp8E5M2};
+
+// " at 1_naive.cuh:88", where the attention kernel has this text.
+std::string at_line_with(const std::string& text) {
+  return " at " + test::source_place("gpu/kernels/paged_attention/1_naive.cuh", text);
+}
+
+const std::string kThread0 =
+    "kernel paged_attention/1_naive, thread block (0, 0, 0), thread (0, 0, 0)";
+const std::string kBoundsHint = " Is a check of the index against the size missing?";
 
 // What a launch says: its error, or nothing.
 template <typename Launch>
@@ -112,28 +122,26 @@ TEST_SUITE("checked kernels") {
     SmallAttention attention;
     CHECK(attention.error() == "");
     attention.block_table = {1};
-    CHECK(
-        attention.error() ==
-        "kernel paged_attention/1_naive, thread block (0, 0, 0), thread (0, 0, 0) reads element 1 "
-        "of array `block_table`, which has 1 elements of 4 bytes.");
+    CHECK(attention.error() ==
+          kThread0 + at_line_with("block_table_row[logical_block]") +
+              " reads element 1 of array `block_table`, which has 1 elements of 4 bytes." +
+              kBoundsHint);
   }
 
   TEST_CASE("S8: a block id beyond the cache is reported as an element of the keys") {
     SmallAttention attention;
     attention.block_table = {0, 7};
-    CHECK(
-        attention.error() ==
-        "kernel paged_attention/1_naive, thread block (0, 0, 0), thread (0, 0, 0) reads element 7 "
-        "of array `keys`, which has 2 elements of 4 bytes.");
+    CHECK(attention.error() ==
+          kThread0 + at_line_with("cache_value<float>(key[i], k_scale)") +
+              " reads element 7 of array `keys`, which has 2 elements of 4 bytes." + kBoundsHint);
   }
 
   TEST_CASE("S8: an array that is not there is reported as a null pointer") {
     SmallAttention attention;
     attention.num_outputs = 0;
-    CHECK(
-        attention.error() ==
-        "kernel paged_attention/1_naive, thread block (0, 0, 0), thread (0, 0, 0) writes through a "
-        "null pointer.");
+    CHECK(attention.error() ==
+          kThread0 + at_line_with("output[d] = 0.0f") +
+              " writes through a null pointer. Is an array of the launch missing, or empty?");
   }
 
   TEST_CASE("S8: reads of queries and keys and values are seen in every dtype") {

@@ -1,0 +1,83 @@
+/// \file
+/// What the checks remember of memory: for every four bytes who wrote them last and who has read them
+/// since, with the places in the code. Four bytes are one cell until somebody touches a part of them;
+/// then each half, or each byte, has a cell of its own, so that neighbouring threads may write
+/// neighbouring bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simulator/simt/happens_before.h"
+
+namespace pagelab::simt {
+
+/// A place in the program's code: the distance of a return address from the program's first byte; 0 if
+/// it lies outside the program.
+using Site = std::uint32_t;
+
+// The linker's name for the program's first byte.
+extern "C" const char __executable_start[];
+
+/// The site of a return address.
+inline Site site_of(const void* pc) {
+  const std::ptrdiff_t distance = static_cast<const char*>(pc) - __executable_start;
+  const Site site = static_cast<Site>(distance);
+  return static_cast<std::ptrdiff_t>(site) == distance ? site : 0;
+}
+/// The return address of a site; nullptr for 0.
+const void* pc_of(Site site);
+
+/// How finely the four bytes of a cell are told apart.
+enum class Grain : std::uint16_t {
+  kWord,    ///< one cell for all
+  kHalves,  ///< this cell is for the first two bytes only
+  kBytes,   ///< this cell is for the first byte only
+};
+
+/// The latest accesses to some bytes. All zero: never touched.
+///
+/// Two readers are enough: of any number of reads that no barrier orders, two from different thread
+/// blocks, or else different warps, or else different lanes, make sure that whoever writes later
+/// without a barrier meets at least one.
+struct Cell {
+  Stamp write = 0;             ///< the last write
+  Stamp reads[2] = {};         ///< reads after it
+  Site write_site = 0;         ///< of the write
+  Site read_sites[2] = {};     ///< of the reads
+  Grain grain = Grain::kWord;  ///< of the four bytes
+  bool has_atomics = false;    ///< whether race_check.h remembers atomics on these bytes
+};
+
+/// The cells of one stretch of memory. Addresses are reserved; what is never touched takes no memory.
+class Shadow {
+ public:
+  Shadow() = default;
+  /// \param bytes   of the memory
+  /// \throws Error  if the system refuses the addresses
+  explicit Shadow(std::size_t bytes);
+  ~Shadow();
+  Shadow(const Shadow&) = delete;
+  Shadow& operator=(const Shadow&) = delete;
+  Shadow(Shadow&& other) noexcept;             ///< takes the other's cells
+  Shadow& operator=(Shadow&& other) noexcept;  ///< exchanges cells
+
+  /// The cells of whole words; cell i of byte b in the word lies `b * cells_per_plane()` further.
+  Cell* cells() const { return cells_; }
+  /// Words.
+  std::size_t cells_per_plane() const { return cells_per_plane_; }
+  /// Forgets everything and gives the memory back.
+  void clear();
+  /// Gives back the memory that stood for some bytes, and perhaps for some hundred on either side.
+  /// \param offset  of the first byte
+  /// \param bytes   how many
+  void forget(std::size_t offset, std::size_t bytes);
+
+ private:
+  std::size_t reserved_bytes() const { return 4 * cells_per_plane_ * sizeof(Cell); }
+
+  Cell* cells_ = nullptr;
+  std::size_t cells_per_plane_ = 0;
+};
+
+}  // namespace pagelab::simt
