@@ -41,12 +41,14 @@ Number atomic_compare_and_swap(Number* address, Number expected, Number desired,
 
 // NOLINTBEGIN(google-global-names-in-headers, readability-identifier-naming): in CUDA these names are
 // global.
+/// Defines one word for one type of number.
 #define PAGELAB_ATOMIC(word, kind, Number)                                           \
   [[gnu::noinline, gnu::no_sanitize("thread")]] inline Number word(Number* address,  \
                                                                    Number operand) { \
     return pagelab::simt::atomic(pagelab::simt::Atomic::kind, address, operand,      \
                                  __builtin_return_address(0));                       \
   }
+/// Defines one word for the integers that CUDA has it for.
 #define PAGELAB_ATOMIC_OF_INTEGERS(word, kind) \
   PAGELAB_ATOMIC(word, kind, int)              \
   PAGELAB_ATOMIC(word, kind, unsigned int)     \
@@ -70,6 +72,7 @@ PAGELAB_ATOMIC(atomicDec, kDecrement, unsigned int)
 #undef PAGELAB_ATOMIC_OF_INTEGERS
 #undef PAGELAB_ATOMIC
 
+/// Defines atomicCAS for one type of number.
 #define PAGELAB_ATOMIC_CAS(Number)                                              \
   [[gnu::noinline, gnu::no_sanitize("thread")]] inline Number atomicCAS(        \
       Number* address, Number expected, Number desired) {                       \

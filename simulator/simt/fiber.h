@@ -29,7 +29,9 @@ void announce_switch(FiberContext& from, FiberContext& to);
 /// Tells them that it has come.
 void confirm_switch(void* fake_stack);
 #else
+/// Tells nobody: no sanitizer is there.
 inline void announce_switch(FiberContext&, FiberContext&) {}
+/// Tells nobody: no sanitizer is there.
 inline void confirm_switch(void*) {}
 #endif
 

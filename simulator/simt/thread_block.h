@@ -108,7 +108,7 @@ class ThreadBlock {
   /// "kernel scale, thread block (0, 0, 0), thread (3, 0, 0)".
   std::string place_of_thread(unsigned int thread) const;
 
-  /// \copydoc pagelab::simt::leave_kernel
+  /// As the function of the same name in running_lane.h.
   [[noreturn]] void leave_kernel(std::string (*sentence)(const void* data), const void* data);
 
   const LaunchConfig& config() const { return plan_->config; }     ///< what was launched
