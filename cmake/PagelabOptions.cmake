@@ -62,8 +62,10 @@ else()
   set(PAGELAB_CHECKED_KERNELS ON)
   add_library(pagelab_checked_kernel INTERFACE)
   target_compile_definitions(pagelab_checked_kernel INTERFACE PAGELAB_CHECKED)
+  # A vector is loaded whole (no -ftree-sra), and code stays in the order of the source, by which lanes that
+  # went apart find together again while they are counted (simulator/simt/counters.h).
   target_compile_options(pagelab_checked_kernel INTERFACE -O1 -fsanitize=thread,bounds -fno-optimize-sibling-calls
-    $<$<CXX_COMPILER_ID:GNU>:--param=tsan-instrument-func-entry-exit=0>)
+    -fno-reorder-blocks $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
 endif()
 
 # pagelab_cuda_kernel: how nvcc compiles kernels. Like the host's code, it fuses nothing behind our back.

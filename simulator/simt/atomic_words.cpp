@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "simulator/simt/checks.h"
+#include "simulator/simt/counters.h"
 #include "simulator/simt/running_lane.h"
 #include "simulator/simt/thread_block.h"
 
@@ -51,6 +52,7 @@ Number changed(Atomic kind, Number old, Number operand) {
 
 void check(const void* address, std::size_t bytes, const void* pc) {
   if (running_config()->checks == Checks::kOn) {
+    count_access(address, bytes, AccessKind::kAtomic, pc);
     check_access(address, bytes, AccessKind::kAtomic, pc);
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "simulator/simt/checks.h"
+#include "simulator/simt/counters.h"
 #include "simulator/simt/pending_copies.h"
 #include "simulator/simt/running_lane.h"
 #include "simulator/simt/thread_block.h"
@@ -59,6 +60,7 @@ void begin_copy(
   require_multiple(shared, "destination", bytes, pc);
   require_multiple(global, "source", bytes, pc);
   if (is_checked()) {
+    count_copy(shared, bytes, global, source_bytes, pc);
     if (source_bytes > 0) check_access(global, source_bytes, AccessKind::kRead, pc);
     mark_in_flight(shared, bytes, pc);
   }

@@ -9,6 +9,7 @@
 
 #include "simulator/simt/checks.h"
 #include "simulator/simt/cores.h"
+#include "simulator/simt/counters.h"
 #include "simulator/simt/error.h"
 #include "simulator/simt/running_lane.h"
 #include "simulator/simt/thread_block.h"
@@ -185,6 +186,7 @@ void run_grid(const LaunchConfig& config, void (*run_thread)(const void* body), 
     begin_checked_launch();
     set_dynamic_shared(thread_block_of_this_thread().dynamic_shared(), config.shared_bytes);
   }
+  CountedLaunch counted(config);
   // With the checks on, one core does all: a report is the same every time.
   if (checked || config.grid.count() == 1) {
     grid_run.work();
@@ -192,6 +194,7 @@ void run_grid(const LaunchConfig& config, void (*run_thread)(const void* body), 
     on_all_cores([&grid_run] { grid_run.work(); });
   }
   if (!grid_run.error().empty()) throw Error(grid_run.error());
+  counted.finish();
 }
 
 }  // namespace pagelab::simt

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulator/simt/checks.h"
+#include "simulator/simt/counters.h"
 #include "simulator/simt/running_lane.h"
 
 namespace pagelab::simt {
@@ -21,6 +22,10 @@ constexpr std::size_t kSharedAlignment = 4096;  // as strong as any instruction 
 // it is believed to spin for ever after so many: other thread blocks may still be at work meanwhile.
 constexpr unsigned int kSpinsPerTurn = 64;
 constexpr unsigned int kHopelessSpins = 64 * 1024 * 1024;
+
+// Lanes of a warp that wait where others run together are overtaken so often at most: a lane that spins
+// at a lock comes before the one that holds it.
+constexpr unsigned int kMostOvertakings = 64 * 1024;
 
 // While it lives, this host thread runs a thread block.
 class RunningScope {
@@ -100,6 +105,7 @@ void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
   lanes_.assign(num_threads, Lane{});
   warps_.assign(num_warps, Warp{});
   converged_.assign(num_threads, Converged{});
+  code_paths_.assign(is_counting() ? num_threads : 0, CodePath{});
   pending_copies_.assign(num_threads, PendingCopies{});
   for (unsigned int thread = 0; thread < num_threads; ++thread) {
     lanes_[thread].thread_idx = plan.thread_idx[thread];
@@ -246,6 +252,9 @@ int ThreadBlock::barrier(const char* word, BarrierVote vote, int predicate, cons
 void ThreadBlock::release_barrier() {
   require_one_barrier();
   if (plan_->config.checks == Checks::kOn) all_threads_met();
+  for (std::size_t thread = 0; thread < lanes_.size(); thread += kLanesPerWarp) {
+    count_word(lanes_[thread].waits_at, lanes_[thread].pc);  // an instruction of each warp
+  }
   barrier_result_ = std::exchange(barrier_count_, 0);
   num_at_barrier_ = 0;
   for (unsigned int warp_idx = 0; warp_idx < warps_.size(); ++warp_idx) {
@@ -287,6 +296,7 @@ void ThreadBlock::meet(const char* word,
     return;
   }
   // The last lane computes, lets the others go on, and goes on itself.
+  count_word(word, pc);
   compute.run(compute.compute, meeting->lanes);
   warp.meetings.erase(meeting);
   make_warp_ready(warp_idx, expected & ~(1u << lane_idx));
@@ -296,36 +306,62 @@ void ThreadBlock::meet_converged(const void* in,
                                  void* out,
                                  const WarpCompute& compute,
                                  const void* place) {
-  converged_[running_thread_] = {in, out, compute};
+  converged_[running_thread_] = {in, out, compute, num_tickets_++};
+  if (!code_paths_.empty()) code_paths_[running_thread_].set_place(place);
   warps_[running_thread_ / kLanesPerWarp].at_converged |= 1u << (running_thread_ % kLanesPerWarp);
   lanes_[running_thread_].pc = place;
   wait(State::kAtCollective, "__activemask", place);
 }
 
-// No lane of the warp can go on: those that wait at the lowest place do.
+// The lane, in meet_converged, at whose place a warp goes on: the first place of the code, because
+// lanes that wait further on may be waiting for those to join them. But lanes that spin until one
+// further on frees them do so for ever; once in a long while it is the turn of who has waited longest.
+unsigned int ThreadBlock::next_of_converged(unsigned int warp_idx) const {
+  const Warp& warp = warps_[warp_idx];
+  const unsigned int first_thread = warp_idx * kLanesPerWarp;
+  const bool is_turn_of_oldest = warp.num_overtakings >= kMostOvertakings;
+  const auto goes_before = [&](unsigned int lane, unsigned int other) {
+    const unsigned int thread = first_thread + lane;
+    const unsigned int other_thread = first_thread + other;
+    if (is_turn_of_oldest) return converged_[thread].ticket < converged_[other_thread].ticket;
+    if (!code_paths_.empty()) return code_paths_[thread] < code_paths_[other_thread];
+    return lanes_[thread].pc < lanes_[other_thread].pc;
+  };
+  unsigned int next = static_cast<unsigned int>(__builtin_ctz(warp.at_converged));
+  for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
+    const unsigned int lane = static_cast<unsigned int>(__builtin_ctz(rest));
+    if (goes_before(lane, next)) next = lane;
+  }
+  return next;
+}
+
+// No lane of the warp can go on: those that wait at one place do.
 void ThreadBlock::release_converged(unsigned int warp_idx) {
   Warp& warp = warps_[warp_idx];
-  const Lane* const warp_lanes = &lanes_[warp_idx * kLanesPerWarp];
-  const void* lowest = nullptr;
-  for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
-    const void* const place = warp_lanes[__builtin_ctz(rest)].pc;
-    if (lowest == nullptr || place < lowest) lowest = place;
-  }
+  const unsigned int first_thread = warp_idx * kLanesPerWarp;
+  const unsigned int next_thread = first_thread + next_of_converged(warp_idx);
+  const void* const place = lanes_[next_thread].pc;
   WarpExchange group;
-  WarpCompute compute;
   for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
     const unsigned int lane_idx = static_cast<unsigned int>(__builtin_ctz(rest));
-    if (warp_lanes[lane_idx].pc != lowest) continue;
-    const Converged& brought = converged_[warp_idx * kLanesPerWarp + lane_idx];
-    group.in[lane_idx] = brought.in;
-    group.out[lane_idx] = brought.out;
+    const unsigned int thread = first_thread + lane_idx;
+    if (lanes_[thread].pc != place) continue;
+    if (!code_paths_.empty() && code_paths_[thread] != code_paths_[next_thread]) continue;
+    group.in[lane_idx] = converged_[thread].in;
+    group.out[lane_idx] = converged_[thread].out;
     group.mask |= 1u << lane_idx;
-    compute = brought.compute;
   }
   warp.at_converged &= ~group.mask;
+  const bool has_overtaken = warp.at_converged != 0 && warp.num_overtakings < kMostOvertakings;
+  warp.num_overtakings = has_overtaken ? warp.num_overtakings + 1 : 0;
+  const WarpCompute compute = converged_[next_thread].compute;
   compute.run(compute.compute, group);
   make_warp_ready(warp_idx, group.mask);
 }
+
+void ThreadBlock::enter_function(const void* call) { code_paths_[running_thread_].call(call); }
+
+void ThreadBlock::leave_function() { code_paths_[running_thread_].leave(); }
 
 void ThreadBlock::leave_kernel(std::string (*sentence)(const void*), const void* data) {
   make_sentence_ = {sentence, data};

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "simulator/simt/code_path.h"
 #include "simulator/simt/dim3.h"
 #include "simulator/simt/fiber.h"
 #include "simulator/simt/launch.h"
@@ -96,6 +97,11 @@ class ThreadBlock {
   /// \param place    where it waits; the lowest goes on first
   void meet_converged(const void* in, void* out, const WarpCompute& compute, const void* place);
 
+  /// While a launch is counted: the running thread calls a function, and comes back.
+  /// \param call  where it will return to
+  void enter_function(const void* call);
+  void leave_function();  ///< \see enter_function
+
   /// Before an atomic: a thread that comes to the same number again and again, as at a lock, lets the
   /// others of its thread block run first, and fails when only it could free itself.
   /// \param address  of the number
@@ -139,7 +145,8 @@ class ThreadBlock {
   struct Warp {
     std::uint8_t num_runnable = 0;  // lanes that neither wait nor have returned
     std::vector<Meeting> meetings;  // that lack a lane
-    unsigned int at_converged = 0;  // lanes in meet_converged
+    unsigned int at_converged = 0;    // lanes in meet_converged
+    unsigned int num_overtakings = 0;  // of lanes in meet_converged by others, in a row
   };
 
   struct FreeShared {
@@ -151,6 +158,7 @@ class ThreadBlock {
     const void* in;
     void* out;
     WarpCompute compute;
+    std::uint64_t ticket;  // the longer it waits, the smaller
   };
 
   // What makes the sentence about a thread that has left the kernel.
@@ -171,6 +179,7 @@ class ThreadBlock {
   void make_warp_ready(unsigned int warp_idx, unsigned int mask);
   void release_barrier();
   void release_converged(unsigned int warp_idx);
+  unsigned int next_of_converged(unsigned int warp_idx) const;
   unsigned int existing_lanes(unsigned int warp_idx) const;
   Fiber* take_fiber();
 
@@ -193,7 +202,9 @@ class ThreadBlock {
   std::vector<Warp> warps_;
   std::vector<PendingCopies>
       pending_copies_;                // [num_threads]; those of a thread that returns are lost
-  std::vector<Converged> converged_;  // [num_threads]
+  std::vector<Converged> converged_;    // [num_threads]
+  std::vector<CodePath> code_paths_;    // [num_threads] while the launch is counted
+  std::uint64_t num_tickets_ = 0;
   std::vector<std::uint16_t> ready_;  // a ring: each thread is in it at most once
   std::uint32_t ready_begin_ = 0;
   std::uint32_t ready_end_ = 0;

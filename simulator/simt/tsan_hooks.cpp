@@ -9,20 +9,29 @@
 #include <cstddef>
 
 #include "simulator/simt/access_check.h"
+#include "simulator/simt/counters.h"
 
 using pagelab::simt::AccessKind;
 using pagelab::simt::Alignment;
 using pagelab::simt::check_any_access;
 using pagelab::simt::check_fixed_access;
+using pagelab::simt::count_access;
+using pagelab::simt::is_counting;
+
+// Before the check: while accesses are counted, the thread waits for those that make the same request.
+#define PAGELAB_COUNT(address, bytes, kind) \
+  if (is_counting()) count_access(address, bytes, AccessKind::kind, __builtin_return_address(0))
 
 // A load or a store of a fixed width, plain or volatile.
 #define PAGELAB_HOOK(name, bytes, kind)                                                \
   void __tsan_##name##bytes(void* address) {                                           \
+    PAGELAB_COUNT(address, bytes, kind);                                               \
     check_fixed_access<bytes, AccessKind::kind>(address, __builtin_return_address(0)); \
   }
 // The same at an address that the compiler does not expect to suit the width.
 #define PAGELAB_UNALIGNED_HOOK(name, bytes, kind)                                   \
   void __tsan_unaligned_##name##bytes(void* address) {                              \
+    PAGELAB_COUNT(address, bytes, kind);                                            \
     check_any_access(address, bytes, AccessKind::kind, __builtin_return_address(0), \
                      Alignment::kAny);                                              \
   }
@@ -44,18 +53,26 @@ PAGELAB_HOOKS(16)
 
 // Whole structures. (Signatures are those that g++ itself assumes.)
 void __tsan_read_range(void* address, long bytes) {
+  PAGELAB_COUNT(address, static_cast<std::size_t>(bytes), kRead);
   check_any_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead,
                    __builtin_return_address(0), Alignment::kAny);
 }
 void __tsan_write_range(void* address, long bytes) {
+  PAGELAB_COUNT(address, static_cast<std::size_t>(bytes), kWrite);
   check_any_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite,
                    __builtin_return_address(0), Alignment::kAny);
 }
 
+// A function that was not inlined, with the address to which it will return.
+void __tsan_func_entry(void* call) {
+  if (is_counting()) pagelab::simt::note_call(call);
+}
+void __tsan_func_exit(void*) {
+  if (is_counting()) pagelab::simt::note_return();
+}
+
 // What the compiler may call besides, and what says nothing about device memory.
 void __tsan_init() {}
-void __tsan_func_entry(void*) {}
-void __tsan_func_exit(void*) {}
 void __tsan_vptr_update(void*, void*) {}
 void __tsan_vptr_read(void*) {}
 
