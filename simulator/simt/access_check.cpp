@@ -105,6 +105,26 @@ void set_states(const Access& access, const MemoryRegion& region, ByteState stat
 
 }  // namespace
 
+bool note_divided_word(
+    const MemoryRegion& region, Cell& word, AccessKind kind, Stamp mine, Site site) {
+  const std::size_t step = kWordBytes >> static_cast<unsigned>(word.grain);
+  bool is_of_earlier_launches = true;
+  for (std::size_t byte = 0; byte < kWordBytes; byte += step) {
+    Cell& cell = (&word)[byte * region.cells_per_plane];
+    is_of_earlier_launches &= happens_before.is_of_earlier_launch(cell.write) &&
+                              happens_before.is_of_earlier_launch(cell.reads[0]) &&
+                              happens_before.is_of_earlier_launch(cell.reads[1]);
+    const bool is_noted = kind == AccessKind::kRead
+                              ? note_read_fast(cell, mine, site, happens_before)
+                              : note_write_fast(cell, mine, site, happens_before);
+    if (!is_noted) return false;
+  }
+  // Nothing tells the parts apart any more: they are one cell again, the first, which knows of this
+  // access.
+  if (kind == AccessKind::kWrite || is_of_earlier_launches) word.grain = Grain::kWord;
+  return true;
+}
+
 void check_any_access(
     const void* address, std::size_t bytes, AccessKind kind, const void* pc, Alignment alignment) {
   if (checked_memory == nullptr || bytes == 0) return;

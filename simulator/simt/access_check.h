@@ -59,19 +59,31 @@ inline Cell* cell_of(const MemoryRegion& region, std::size_t offset) {
   return word + offset % 4 * region.cells_per_plane;
 }
 
+/// Notes an access of 4 bytes whose halves or bytes have cells of their own, where nothing else is
+/// remarkable. \returns false if a closer look is needed
+/// \param region  that holds them
+/// \param word    the cell of the first byte
+/// \param kind    kRead or kWrite
+/// \param mine    of the running thread
+/// \param site    where
+bool note_divided_word(
+    const MemoryRegion& region, Cell& word, AccessKind kind, Stamp mine, Site site);
+
 /// Notes an access of up to 4 aligned bytes where nothing is remarkable: they are written already,
 /// have a cell of their own, and nobody races. \returns false if a closer look is needed
 template <std::size_t kBytes, AccessKind kKind>
-inline bool note_plain_access(const MemoryRegion& region,
-                              std::size_t offset,
-                              Stamp mine,
-                              Site site) {
+[[gnu::always_inline]] inline bool note_plain_access(const MemoryRegion& region,
+                                                     std::size_t offset,
+                                                     Stamp mine,
+                                                     Site site) {
   constexpr std::uint32_t kAllWritten = 0x01010101u * static_cast<unsigned>(ByteState::kWritten);
   std::uint32_t states = kAllWritten;
   std::memcpy(&states, region.states + offset, kBytes);
   if (states != kAllWritten) return false;
   Cell* const cell = cell_of<kBytes>(region, offset);
-  if (cell == nullptr) return false;
+  if (cell == nullptr) {
+    return kBytes == 4 && note_divided_word(region, region.cells[offset / 4], kKind, mine, site);
+  }
   if constexpr (kKind == AccessKind::kRead)
     return note_read_fast(*cell, mine, site, happens_before);
   return note_write_fast(*cell, mine, site, happens_before);

@@ -21,7 +21,7 @@
 /// Inlined even where the compiler would rather not.
 #define __forceinline__ inline __attribute__((always_inline))
 /// One for all threads of a thread block. It has no initial value.
-#define __shared__ static thread_local
+#define __shared__ static constinit thread_local
 /// A promise about the size of thread blocks, for the compiler of the GPU.
 #define __launch_bounds__(...)
 /// Begins at a multiple of so many bytes.

@@ -62,6 +62,8 @@ class HappensBefore {
     if (other / kLanesPerWarp != me / kLanesPerWarp) return false;
     return known_[me][other % kLanesPerWarp] >= clock_of(earlier);
   }
+  /// Whether an access was made in an earlier launch, or never.
+  bool is_of_earlier_launch(Stamp stamp) const { return stamp < launch_begin_; }
   /// Whether an access was made in the running thread block.
   bool is_of_this_thread_block(Stamp stamp) const { return stamp >= thread_block_begin_; }
   /// The thread block of a stamp of this launch.

@@ -21,6 +21,11 @@ struct MemoryRegion {
   ByteState* states = nullptr;      ///< of the bytes
   Cell* cells = nullptr;            ///< of the words
   std::size_t cells_per_plane = 0;  ///< distance of a word's cells for its other bytes (shadow.h)
+
+  /// Whether an address is one of them.
+  bool holds(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin) < bytes;
+  }
 };
 
 /// Which stretch of memory.
@@ -51,13 +56,10 @@ class CheckedMemory {
   void begin_thread_block();
 
   /// The region of an address; nullptr if it lies in none.
-  MemoryRegion* region_of(const void* address) {
-    for (MemoryRegion& region : regions_) {
-      if (static_cast<std::size_t>(static_cast<const std::byte*>(address) - region.begin) <
-          region.bytes) {
-        return &region;
-      }
-    }
+  [[gnu::always_inline]] MemoryRegion* region_of(const void* address) {
+    if (regions_[0].holds(address)) return &regions_[0];
+    if (regions_[1].holds(address)) return &regions_[1];
+    if (regions_[2].holds(address)) return &regions_[2];
     return nullptr;
   }
   /// Which of them it is.

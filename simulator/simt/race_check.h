@@ -70,7 +70,10 @@ inline void note_sharer(
 }
 
 /// Remembers a read that races with nothing. \returns false if a closer look is needed
-inline bool note_read_fast(Cell& cell, Stamp mine, Site site, const HappensBefore& order) {
+[[gnu::always_inline]] inline bool note_read_fast(Cell& cell,
+                                                  Stamp mine,
+                                                  Site site,
+                                                  const HappensBefore& order) {
   if (cell.reads[0] == mine) return true;
   if (cell.has_atomics || !order.is_before(cell.write, mine)) return false;
   note_sharer(cell.reads, cell.read_sites, mine, site, order);
@@ -78,7 +81,10 @@ inline bool note_read_fast(Cell& cell, Stamp mine, Site site, const HappensBefor
 }
 
 /// Remembers a write that races with nothing. \returns false if a closer look is needed
-inline bool note_write_fast(Cell& cell, Stamp mine, Site site, const HappensBefore& order) {
+[[gnu::always_inline]] inline bool note_write_fast(Cell& cell,
+                                                   Stamp mine,
+                                                   Site site,
+                                                   const HappensBefore& order) {
   if (cell.has_atomics || !order.is_before(cell.write, mine)) return false;
   if (!order.is_before(cell.reads[0], mine) || !order.is_before(cell.reads[1], mine)) return false;
   cell.write = mine;
