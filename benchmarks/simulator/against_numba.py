@@ -71,7 +71,7 @@ def expected(query, key_cache, value_cache, block_table, seq_len, scale):
 
 
 def numba_rate():
-    num_reqs, seq_len = 8, 24
+    num_reqs, seq_len = 64, 64
     blocks_per_req = seq_len // BLOCK_SIZE
     random = numpy.random.default_rng(20261129)
     query = random.uniform(-1, 1, (num_reqs, NUM_QUERY_HEADS, HEAD_SIZE)).astype(numpy.float32)
@@ -85,7 +85,7 @@ def numba_rate():
     seconds = math.inf
     for _ in range(3):
         start = time.perf_counter()
-        naive_decode[1, num_reqs * NUM_QUERY_HEADS](
+        naive_decode[num_reqs * NUM_QUERY_HEADS // 128, 128](
             query, key_cache, value_cache, block_table, seq_lens, scale, output)
         seconds = min(seconds, time.perf_counter() - start)
     right = expected(query, key_cache, value_cache, block_table, seq_len, scale)
@@ -95,7 +95,7 @@ def numba_rate():
 
 
 def pagelab_rates(program):
-    command = [program, "--benchmark_filter=naive_decode/.*/requests:256/context:256/",
+    command = [program, "--benchmark_filter=naive_decode/.*/requests:64/context:64/",
                "--benchmark_format=json"]
     report = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     return {row["name"].split("/")[1]: row["multiply_adds/s"] for row in report["benchmarks"]}

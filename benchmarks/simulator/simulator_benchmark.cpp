@@ -25,7 +25,7 @@ using namespace pagelab;
 
 namespace {
 
-// The shape of against_numba.py, but for the number of requests and keys.
+// The shape of against_numba.py.
 constexpr std::int64_t kNumQueryHeads = 4;
 constexpr std::int64_t kNumKvHeads = 2;
 constexpr std::int64_t kHeadSize = 32;
