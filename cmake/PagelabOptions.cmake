@@ -54,8 +54,12 @@ endif()
 # sanitizer's runtime is not: nothing is linked with -fsanitize=thread. At -O1 one access of the source
 # stays one reported access. ThreadSanitizer's own runtime has hooks of the same names, so under it
 # there are no checked kernels.
+# Kernels are included by a source file that has no code of its own (pagelab_add_kernels). Of such a file
+# addr2line 2.40 takes DWARF 5's first file for the source file itself, and a message would name that one;
+# DWARF 4 counts files in the old way.
 add_library(pagelab_simulated_kernel INTERFACE)
 target_compile_definitions(pagelab_simulated_kernel INTERFACE PAGELAB_SIMULATED)
+target_compile_options(pagelab_simulated_kernel INTERFACE -gdwarf-4)
 if(PAGELAB_SANITIZE MATCHES "thread")
   set(PAGELAB_CHECKED_KERNELS OFF)
 else()
@@ -65,7 +69,7 @@ else()
   # A vector is loaded whole (no -ftree-sra), and code stays in the order of the source, by which lanes that
   # went apart find together again while they are counted (simulator/simt/counters.h).
   target_compile_options(pagelab_checked_kernel INTERFACE -O1 -fsanitize=thread,bounds -fno-optimize-sibling-calls
-    -fno-reorder-blocks $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
+    -gdwarf-4 -fno-reorder-blocks $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
 endif()
 
 # pagelab_cuda_kernel: how nvcc compiles kernels. Like the host's code, it fuses nothing behind our back.

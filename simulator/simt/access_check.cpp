@@ -72,10 +72,14 @@ void note_in_word(const Access& access,
   if (!is_whole) refine(word, region.cells_per_plane, are_halves ? Grain::kHalves : Grain::kBytes);
   const std::size_t step = kWordBytes >> static_cast<unsigned>(word.grain);
   const Stamp mine = happens_before.stamp_of(running_thread_block->running_thread());
+  const bool is_shared = checked_memory->space_of(region) != MemorySpace::kGlobal;
   for (std::size_t byte = first; byte < end; byte += step) {
     const Cell& cell = (&word)[byte * region.cells_per_plane];
     const auto conflict = conflict_with(cell, access.kind, mine, happens_before);
-    if (conflict) fail_for_race(access, region, *conflict);
+    if (!conflict) continue;
+    // Shared memory begins anew with each thread block: what another one left there says nothing.
+    if (is_shared && !happens_before.is_of_this_thread_block(conflict->stamp)) continue;
+    fail_for_race(access, region, *conflict);
   }
   // What one thread writes at once is one cell again.
   const bool writes = access.kind == AccessKind::kWrite || access.kind == AccessKind::kArrival;

@@ -168,6 +168,14 @@ TEST_SUITE("simulator access checks") {
     CHECK(sum.values()[0] == 28.0f);
   }
 
+  TEST_CASE("thread blocks that use the same shared array one after the other do not race") {
+    const Array<float> x(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+                         "x");
+    const Array<float> y(15, "y");
+    CHECK_NOTHROW(run_reverse_tiles(x.data(), y.data()));
+    CHECK(y.values() == std::vector<float>{5, 4, 3, 2, 1, 10, 9, 8, 7, 6, 15, 14, 13, 12, 11});
+  }
+
   TEST_CASE("after a mistake the next launch runs as if nothing had happened") {
     const Array<float> x(4, "x");
     for (int round = 0; round < 3; ++round) {

@@ -38,6 +38,13 @@ __global__ void one_bad_thread(float* x, std::int64_t bad_index) {
   if (is_the_one) x[bad_index] = 1.0f;
 }
 
+__global__ void reverse_tiles(const float* x, float* y) {
+  __shared__ float tile[5];
+  tile[threadIdx.x] = x[blockIdx.x * 5 + threadIdx.x];
+  __syncthreads();
+  y[blockIdx.x * 5 + threadIdx.x] = tile[4 - threadIdx.x];
+}
+
 }  // namespace
 
 void run_fill(float* x, int n, bool checks_bounds, unsigned int threads) {
@@ -65,6 +72,10 @@ void run_copy(const Triple* x, Triple* y, unsigned int threads) { launch_copy(x,
 
 void run_sum(const float* x, float* total, int n) {
   simt::launch({"sum", 1, 1, 0, simt::Checks::kOn}, [&] { sum(x, total, n); });
+}
+
+void run_reverse_tiles(const float* x, float* y) {
+  simt::launch({"reverse_tiles", 3, 5, 0, simt::Checks::kOn}, [&] { reverse_tiles(x, y); });
 }
 
 void run_one_bad_thread(float* x, std::int64_t bad_index) {

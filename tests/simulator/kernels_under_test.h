@@ -36,6 +36,9 @@ void run_copy(const Triple* x, Triple* y, unsigned int threads);
 /// sum[0] = x[0] + … on one thread, over a local array of partial sums: locals are not checked.
 void run_sum(const float* x, float* sum, int n);
 
+/// y = x with each five elements in reverse, through shared memory; three thread blocks.
+void run_reverse_tiles(const float* x, float* y);
+
 /// The element at grid coordinates: thread block (2, 1, 0) of (3, 2, 1), thread (1, 0, 0) of
 /// (2, 1, 1) alone writes x[bad_index].
 void run_one_bad_thread(float* x, std::int64_t bad_index);
