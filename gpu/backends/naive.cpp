@@ -40,9 +40,11 @@ BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata) {
 
 class NaiveImpl final : public AttentionImpl {
  public:
-  NaiveImpl(std::shared_ptr<Device> device, const KvCache& initial_cache)
+  NaiveImpl(std::shared_ptr<Device> device, int attention_rung, const KvCache& initial_cache)
       : device_(std::move(device)),
         kernels_(kernels_of(*device_)),
+        paged_attention_(attention_rung == 1 ? kernels_.paged_attention_naive
+                                             : kernels_.paged_attention_warp),
         cache_(device_, initial_cache) {}
 
   void do_kv_cache_update(const Tensor& key,
@@ -113,8 +115,7 @@ class NaiveImpl final : public AttentionImpl {
       set_cache(params);
     }
     const DType key_dtype = reads_own_tokens ? key.dtype() : cache_.spec().dtype;
-    launch_and_fetch(params, kernels_.paged_attention_naive.at(query.dtype(), key_dtype), output,
-                     lse);
+    launch_and_fetch(params, paged_attention_.at(query.dtype(), key_dtype), output, lse);
   }
 
   KvCache kv_cache() const override { return cache_.copy_to_host(); }
@@ -205,28 +206,36 @@ class NaiveImpl final : public AttentionImpl {
 
   std::shared_ptr<Device> device_;
   KernelSet kernels_;
+  KernelTable<PagedAttentionParams> paged_attention_;
   DeviceKvCache cache_;
 };
 
 class NaiveBackend final : public AttentionBackend {
  public:
-  explicit NaiveBackend(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  NaiveBackend(std::shared_ptr<Device> device, int attention_rung)
+      : device_(std::move(device)), attention_rung_(attention_rung) {}
 
   std::string name() const override { return "NAIVE"; }
   std::string target() const override { return device_->target(); }
   Precision precision() const override { return Precision::canonical_float(); }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
-    return std::make_unique<NaiveImpl>(device_, initial_cache);
+    return std::make_unique<NaiveImpl>(device_, attention_rung_, initial_cache);
   }
 
  private:
   std::shared_ptr<Device> device_;
+  int attention_rung_;
 };
 
 }  // namespace
 
-std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device) {
-  return std::make_unique<NaiveBackend>(std::move(device));
+std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device,
+                                                     int attention_rung) {
+  if (attention_rung != 1 && attention_rung != 2) {
+    throw Error("attention_rung is " + std::to_string(attention_rung) +
+                ", but paged_attention has the rungs 1 and 2.");
+  }
+  return std::make_unique<NaiveBackend>(std::move(device), attention_rung);
 }
 
 }  // namespace pagelab
