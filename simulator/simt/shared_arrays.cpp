@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "simulator/simt/error.h"
+#include "simulator/simt/shadow.h"
 
 namespace pagelab::simt {
 
@@ -87,28 +88,45 @@ std::string plain_name(const char* mangled) {
   return last_colon == std::string::npos ? name : name.substr(last_colon + 2);
 }
 
-ThreadLocalLayout read_layout() {
-  const ProgramFile program;
+struct Symbol {
+  const char* mangled;
+  unsigned char type;  // STT_TLS, STT_FUNC
+  std::size_t value;   // offset in the thread-local memory, or address in the file
+  std::size_t bytes;
+};
+
+// Calls `visit` for every defined symbol.
+template <typename Visit>
+void for_each_symbol(const ProgramFile& program, const Visit& visit) {
   const Elf64_Shdr& table = *symbol_table_of(program);
   const Elf64_Ehdr& header = *program.at<Elf64_Ehdr>(0);
   const Elf64_Shdr& names = program.at<Elf64_Shdr>(header.e_shoff)[table.sh_link];
   const Elf64_Sym* const symbols = program.at<Elf64_Sym>(table.sh_offset);
+  for (std::size_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); ++i) {
+    const Elf64_Sym& symbol = symbols[i];
+    if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
+    visit(Symbol{program.at<char>(names.sh_offset + symbol.st_name),
+                 static_cast<unsigned char>(ELF64_ST_TYPE(symbol.st_info)), symbol.st_value,
+                 symbol.st_size});
+  }
+}
+
+ThreadLocalLayout read_layout() {
+  const ProgramFile program;
   ThreadLocalLayout layout;
   std::set<std::string_view> initialised;  // variables that have guards, mangled
   std::vector<std::pair<std::string_view, SharedArray>> locals;
-  for (std::size_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); ++i) {
-    const Elf64_Sym& symbol = symbols[i];
-    const bool is_thread_local = ELF64_ST_TYPE(symbol.st_info) == STT_TLS;
-    if (!is_thread_local || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
-    const char* const mangled = program.at<char>(names.sh_offset + symbol.st_name);
-    const SharedArray variable = {mangled, symbol.st_value, symbol.st_size};
+  for_each_symbol(program, [&](const Symbol& symbol) {
+    if (symbol.type != STT_TLS) return;
+    const char* const mangled = symbol.mangled;
+    const SharedArray variable = {mangled, symbol.value, symbol.bytes};
     if (is_guard_of_local(mangled)) initialised.insert(mangled + std::strlen("_ZGV"));
     if (is_local_to_function(mangled)) {
       locals.push_back({mangled, variable});
     } else {
       layout.variables.push_back(variable);
     }
-  }
+  });
   for (auto& [mangled, variable] : locals) {
     const bool is_shared = !initialised.contains(mangled.substr(std::strlen("_Z")));
     if (is_shared) variable.name = plain_name(variable.name.c_str());
@@ -127,6 +145,29 @@ ThreadLocalLayout read_layout() {
 const ThreadLocalLayout& thread_local_layout() {
   static const ThreadLocalLayout layout = read_layout();
   return layout;
+}
+
+std::vector<SharedArray> shared_arrays_of_function(const void* pc) {
+  const ProgramFile program;
+  // Symbols of a position-independent program count addresses from its first byte.
+  const bool is_relocated = program.at<Elf64_Ehdr>(0)->e_type == ET_DYN;
+  const std::uintptr_t first =
+      is_relocated ? reinterpret_cast<std::uintptr_t>(__executable_start) : 0;
+  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(pc) - 1 - first;
+  std::string scope;  // how the mangled names of the function's variables begin
+  for_each_symbol(program, [&](const Symbol& symbol) {
+    if (symbol.type != STT_FUNC || address - symbol.value >= symbol.bytes) return;
+    const std::string_view mangled = symbol.mangled;
+    if (mangled.starts_with("_Z")) scope = "_ZZ" + std::string(mangled.substr(2)) + "E";
+  });
+  std::vector<SharedArray> arrays;
+  if (scope.empty()) return arrays;
+  for_each_symbol(program, [&](const Symbol& symbol) {
+    const bool is_of_function = std::string_view(symbol.mangled).starts_with(scope);
+    if (symbol.type != STT_TLS || !is_of_function) return;
+    arrays.push_back({plain_name(symbol.mangled), symbol.value, symbol.bytes});
+  });
+  return arrays;
 }
 
 std::byte* thread_local_begin() {

@@ -30,6 +30,11 @@ struct ThreadLocalLayout {
 /// \throws Error  if the program has none, because it was stripped
 const ThreadLocalLayout& thread_local_layout();
 
+/// Static shared arrays of the function that contains an address of code. The symbol table is read
+/// anew: this is for messages.
+/// \param pc  a return address
+std::vector<SharedArray> shared_arrays_of_function(const void* pc);
+
 /// Where this host thread has the program's thread-local memory; nullptr if the program has none.
 std::byte* thread_local_begin();
 

@@ -9,11 +9,13 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include "simulator/simt/access_check.h"
 #include "simulator/simt/running_lane.h"
+#include "simulator/simt/shared_arrays.h"
 
 namespace {
 
@@ -46,19 +48,55 @@ std::string text_of(const TypeDescriptor& type, std::uintptr_t bits) {
   return std::to_string((bits << unused) >> unused);
 }
 
-std::string describe(const OutOfBounds& data, std::uintptr_t index) {
+// Bytes of "float [8]"; 0 if the element is of a type that is not in the list.
+std::size_t bytes_of_array(const std::string& type) {
+  struct Element {
+    const char* name;
+    std::size_t bytes;
+  };
+  static constexpr Element kElements[] = {
+      {"float", 4},          {"int", 4},  {"unsigned int", 4}, {"double", 8},        {"float2", 8},
+      {"float4", 16},        {"char", 1}, {"signed char", 1},  {"unsigned char", 1}, {"short", 2},
+      {"unsigned short", 2}, {"long", 8}, {"unsigned long", 8}};
+  const std::size_t bracket = type.find(" [");
+  if (bracket == std::string::npos) return 0;
+  const std::string element = type.substr(0, bracket);
+  std::size_t bytes = 0;
+  for (const Element& known : kElements) {
+    if (element == known.name) bytes = known.bytes;
+  }
+  for (std::size_t open = bracket + 1; open < type.size(); open = type.find(']', open) + 1) {
+    bytes *= std::stoul(type.substr(open + 1));
+  }
+  return bytes;
+}
+
+// ", as `tile` is" where one shared array of the function has as many bytes as the type.
+std::string likely_name(const void* pc, const std::string& type) {
+  const std::size_t bytes = bytes_of_array(type);
+  std::string name;
+  for (const pagelab::simt::SharedArray& array : pagelab::simt::shared_arrays_of_function(pc)) {
+    if (array.bytes != bytes) continue;
+    if (!name.empty()) return "";
+    name = ", as `" + array.name + "` is";
+  }
+  return name;
+}
+
+std::string describe(const OutOfBounds& data, std::uintptr_t index, const void* pc) {
   const std::string path = data.place.file;
   const std::string file = path.substr(path.rfind('/') + 1);
-  const std::string type = data.array->name;
+  const std::string quoted = data.array->name;  // 'float [8]'
+  const std::string type = quoted.size() > 2 ? quoted.substr(1, quoted.size() - 2) : quoted;
   return pagelab::simt::place_of_running_thread() + " at " + file + ":" +
          std::to_string(data.place.line) + " takes element " + text_of(*data.index, index) +
-         " of an array of type " + type.substr(1, type.size() - 2) +
+         " of an array of type " + type + likely_name(pc, type) +
          ". Is a check of the index against the size missing?";
 }
 
-void take(const char* handler, OutOfBounds* data, std::uintptr_t index) {
+void take(const char* handler, OutOfBounds* data, std::uintptr_t index, const void* pc) {
   if (pagelab::simt::checked_memory != nullptr) {
-    pagelab::simt::fail([&] { return describe(*data, index); });
+    pagelab::simt::fail([&] { return describe(*data, index, pc); });
   }
   using Handler = void (*)(OutOfBounds*, std::uintptr_t);
   const auto runtimes_own = reinterpret_cast<Handler>(dlsym(RTLD_NEXT, handler));
@@ -71,11 +109,11 @@ extern "C" {
 
 // Returns where the runtime's own does, and where there is none.
 void __ubsan_handle_out_of_bounds(OutOfBounds* data, std::uintptr_t index) {
-  take("__ubsan_handle_out_of_bounds", data, index);
+  take("__ubsan_handle_out_of_bounds", data, index, __builtin_return_address(0));
 }
 
 void __ubsan_handle_out_of_bounds_abort(OutOfBounds* data, std::uintptr_t index) {
-  take("__ubsan_handle_out_of_bounds_abort", data, index);
+  take("__ubsan_handle_out_of_bounds_abort", data, index, __builtin_return_address(0));
   __builtin_trap();  // the compiler takes for granted that it does not return
 }
 
