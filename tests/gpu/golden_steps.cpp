@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tests/gpu/byte_hash.h"
 #include "tests/support/random_step.h"
 
 namespace pagelab::test {
@@ -36,24 +37,6 @@ RandomStepOptions options_of(std::uint64_t seed) {
   options.mm_prefix = random.whole(0, 2) == 0;
   return options;
 }
-
-// FNV-1a (Fowler, Noll, Vo), 64 bits.
-class ByteHash {
- public:
-  void add(const void* bytes, std::size_t count) {
-    const unsigned char* const first = static_cast<const unsigned char*>(bytes);
-    for (std::size_t index = 0; index < count; ++index) {
-      hash_ = (hash_ ^ first[index]) * 0x100000001b3u;
-    }
-  }
-  void add(const Tensor& tensor) {
-    add(tensor.bytes(), static_cast<std::size_t>(tensor.size_in_bytes()));
-  }
-  std::uint64_t value() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325u;
-};
 
 std::uint64_t hash_of(const Tensor& tensor) {
   ByteHash hash;

@@ -9,6 +9,7 @@
 #include "reference/registry/reference_backends.h"
 #include "tests/gpu/devices.h"
 #include "tests/gpu/golden_steps.h"
+#include "tests/gpu/golden_teaching.h"
 #include "tests/support/environment.h"
 
 using namespace pagelab;
@@ -48,6 +49,18 @@ void check_against_tables(const AttentionBackend& backend) {
   check_lines(lines.cache_write, cache_write);
 }
 
+void check_warps_against_table(const std::shared_ptr<Device>& device) {
+  const std::vector<std::string> golden = golden_table("paged_attention_warp.txt");
+  if (golden.empty()) return;
+  check_lines(golden_lines(*make_naive_backend(device, 2)).naive_attention, golden);
+}
+
+void check_teaching_kernels(const std::shared_ptr<Device>& device) {
+  const std::vector<std::string> golden = golden_table("teaching_kernels.txt");
+  if (golden.empty()) return;
+  check_lines(teaching_kernel_lines(device), golden);
+}
+
 }  // namespace
 
 TEST_SUITE("golden tables of the H200") {
@@ -59,6 +72,19 @@ TEST_SUITE("golden tables of the H200") {
   }
   TEST_CASE("NAIVE reproduces what the H200 computed (GPU)") {
     if (const auto device = gpu_or_skip()) check_against_tables(*make_naive_backend(device));
+  }
+
+  TEST_CASE("paged attention by warps reproduces what the H200 computed (simulators)") {
+    for (const auto& device : simulators()) check_warps_against_table(device);
+  }
+  TEST_CASE("paged attention by warps reproduces what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_warps_against_table(device);
+  }
+  TEST_CASE("every rung of the teaching kernels reproduces what the H200 computed (simulators)") {
+    for (const auto& device : simulators()) check_teaching_kernels(device);
+  }
+  TEST_CASE("every rung of the teaching kernels reproduces what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_teaching_kernels(device);
   }
 
   TEST_CASE("every seed has its line and the simulators write those of REFERENCE_FLOAT") {

@@ -1,5 +1,6 @@
-// h200_golden FOLDER: runs the golden steps on this machine's GPU and writes naive_attention.txt and
-// cache_write.txt into the folder; what a test compares with lies in tests/golden/h200.
+// h200_golden FOLDER: runs the golden steps and the teaching kernels on this machine's GPU and writes
+// naive_attention.txt, paged_attention_warp.txt, cache_write.txt and teaching_kernels.txt into the
+// folder; what a test compares with lies in tests/golden/h200.
 
 #include <cstdio>
 #include <exception>
@@ -9,16 +10,18 @@
 #include "gpu/backends/naive.h"
 #include "reference/contract/error.h"
 #include "tests/gpu/golden_steps.h"
+#include "tests/gpu/golden_teaching.h"
 
 namespace {
 
 void write_table(const std::filesystem::path& path,
+                 const std::string& what,
                  const std::string& device,
                  const std::string& columns,
                  const std::vector<std::string>& lines) {
   const std::filesystem::path temporary = path.string() + ".new";
   std::ofstream file(temporary);
-  file << "# Computed by NAIVE on " << device
+  file << "# Computed by " << what << " on " << device
        << "; made by h200_golden (tests/gpu/make_golden.cpp).\n"
        << "# " << columns << "\n";
   for (const std::string& line : lines) file << line << "\n";
@@ -39,12 +42,21 @@ int main(int argc, char** argv) try {
   const std::shared_ptr<pagelab::Device> device = pagelab::cuda_device();
   const pagelab::test::GoldenLines lines =
       pagelab::test::golden_lines(*pagelab::make_naive_backend(device));
-  write_table(folder / "naive_attention.txt", device->name(),
-              "seed, hash of inputs, of output, of LSE; first outputs as float32 bits",
+  const std::string attention_columns =
+      "seed, hash of inputs, of output, of LSE; first outputs as float32 bits";
+  write_table(folder / "naive_attention.txt", "NAIVE", device->name(), attention_columns,
               lines.naive_attention);
-  write_table(folder / "cache_write.txt", device->name(),
+  write_table(folder / "cache_write.txt", "NAIVE", device->name(),
               "seed, hash of inputs, of the cache after the write; its first bytes",
               lines.cache_write);
+  const pagelab::test::GoldenLines lines_of_warps =
+      pagelab::test::golden_lines(*pagelab::make_naive_backend(device, 2));
+  write_table(folder / "paged_attention_warp.txt", "paged_attention/2_warp", device->name(),
+              attention_columns, lines_of_warps.naive_attention);
+  write_table(folder / "teaching_kernels.txt", "the teaching kernels", device->name(),
+              "rung, seed, size, threads of a thread block or tile; hash of inputs, of outputs; "
+              "first outputs as 32 bits",
+              pagelab::test::teaching_kernel_lines(device));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -59,6 +59,17 @@ std::vector<std::string> step_labels(const fs::path& path) {
   return labels;
 }
 
+// Whether a step has the same number and name in two rungs of a ladder, or says that there is nothing
+// to do in it.
+bool is_same_step(const std::string& label, const std::string& other) {
+  const std::string number = label.substr(0, label.find(':'));
+  if (number != other.substr(0, other.find(':'))) return false;
+  const auto does_nothing = [&](const std::string& text) {
+    return text.starts_with(number + ": nothing here");
+  };
+  return label == other || does_nothing(label) || does_nothing(other);
+}
+
 }  // namespace
 
 TEST_SUITE("kernel sources") {
@@ -94,5 +105,28 @@ TEST_SUITE("kernel sources") {
     contiguous[0] = expected[0];
     CHECK(contiguous == expected);
     CHECK(step_labels(source_dir() / "gpu/kernels/paged_attention/1_naive.cuh") == expected);
+    CHECK(step_labels(source_dir() / "gpu/kernels/paged_attention/2_warp.cuh") == expected);
+  }
+
+  TEST_CASE("the rungs of a ladder have the same numbered steps in the same order") {
+    for (const char* ladder :
+         {"block_reduce", "histogram", "matmul", "paged_attention", "scan", "transpose"}) {
+      CAPTURE(ladder);
+      std::vector<std::vector<std::string>> rungs;
+      for (const auto& entry : fs::directory_iterator(source_dir() / "gpu/kernels" / ladder)) {
+        const std::string name = entry.path().filename().string();
+        if (name[0] < '1' || name[0] > '9') continue;
+        rungs.push_back(step_labels(entry.path()));
+      }
+      REQUIRE(rungs.size() >= 2);
+      for (const std::vector<std::string>& rung : rungs) {
+        CHECK_FALSE(rung.empty());
+        REQUIRE(rung.size() == rungs[0].size());
+        for (std::size_t step = 0; step < rung.size(); ++step) {
+          CAPTURE(rung[step]);
+          CHECK(is_same_step(rung[step], rungs[0][step]));
+        }
+      }
+    }
   }
 }

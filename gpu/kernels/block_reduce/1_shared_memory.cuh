@@ -43,7 +43,8 @@ __global__ void block_reduce_shared_memory(CtaSumsParams params) {
     sum = sum + value;
   }
 
-  // Step 2: the tree. The barrier is outside the `if`, because all threads must come to it.
+  // Step 2: the tree
+  // The barrier is outside the `if`, because all threads must come to it.
   sums[thread_idx] = sum;
   __syncthreads();
   unsigned int distance = 1;

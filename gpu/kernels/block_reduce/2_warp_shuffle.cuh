@@ -55,7 +55,8 @@ __global__ void block_reduce_warp_shuffle(CtaSumsParams params) {
     sum = sum + value;
   }
 
-  // Step 2: the tree, first in each warp, then over the warps
+  // Step 2: the tree
+  // First in each warp, then over the warps.
   sum = sum_of_warp(sum);
   if (lane_idx == 0) warp_sums[warp_idx] = sum;
   __syncthreads();

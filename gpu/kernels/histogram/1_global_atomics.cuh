@@ -31,6 +31,8 @@ __global__ void histogram_global_atomics(HistogramParams params) {
     const unsigned int value = params.values[value_idx];
     atomicAdd(&params.counts[value], 1u);
   }
+
+  // Step 2: nothing here, step 1 counts in the common histogram
 }
 
 // Counts all values.

@@ -31,7 +31,8 @@ __global__ void matmul_naive(MatmulParams<float> params) {
   const bool is_inside = row < params.m && column < params.n;
   if (!is_inside) return;
 
-  // Step 1: multiply and add
+  // Step 1: nothing here, step 2 loads what it multiplies
+  // Step 2: multiply and add
   float sum = 0.0f;
   for (std::int64_t i = 0; i < params.k; ++i) {
     const float a_element = params.a[row * params.k + i];
@@ -39,7 +40,7 @@ __global__ void matmul_naive(MatmulParams<float> params) {
     sum = fused_multiply_add(a_element, b_element, sum);
   }
 
-  // Step 2: store
+  // Step 3: store
   params.c[row * params.n + column] = canonical_nan(sum);
 }
 

@@ -39,8 +39,8 @@ __global__ void matmul_tiled(MatmulParams<float> params) {
 
   float sum = 0.0f;
   for (std::int64_t first_i = 0; first_i < params.k; first_i += kTile) {
-    // Load one tile of each. Threads whose element of C does not exist load too: theirs may be
-    // elements of A or B that others need.
+    // Step 1: load a tile of A and one of B
+    // Threads whose element of C does not exist load too: others may need what they load.
     const std::int64_t a_column = first_i + x;
     const std::int64_t b_row = first_i + y;
     if (row < params.m && a_column < params.k) {
@@ -53,7 +53,7 @@ __global__ void matmul_tiled(MatmulParams<float> params) {
     }
     __syncthreads();
 
-    // Step 1: multiply and add
+    // Step 2: multiply and add
     const std::int64_t columns_left = params.k - first_i;
     const unsigned int tile_columns =
         columns_left < kTile ? static_cast<unsigned int>(columns_left) : kTile;
@@ -67,7 +67,7 @@ __global__ void matmul_tiled(MatmulParams<float> params) {
     __syncthreads();  // before the next round overwrites what others may still read
   }
 
-  // Step 2: store
+  // Step 3: store
   if (is_inside) params.c[row * params.n + column] = canonical_nan(sum);
 }
 

@@ -35,11 +35,13 @@ __global__ void scan_hillis_steele(ScanParams<Element> params) {
   __shared__ Element buffers[2][kMaxThreadsPerCta];
   const unsigned int thread_idx = threadIdx.x;
 
-  // Step 1: load; places past the end count as 0
+  // Step 1: load
+  // Places past the end count as 0.
   const std::int64_t idx = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + thread_idx;
   const Element value = idx < params.count ? params.values[idx] : Element{0};
 
-  // Step 2: scan. A round reads one buffer and writes the other; the next one swaps them.
+  // Step 2: scan
+  // A round reads one buffer and writes the other; the next one swaps them.
   unsigned int from = 0;
   buffers[from][thread_idx] = value;
   __syncthreads();
@@ -56,7 +58,8 @@ __global__ void scan_hillis_steele(ScanParams<Element> params) {
   }
   const Element sum = buffers[from][thread_idx];
 
-  // Step 3: store; the last thread also the total, if there are more thread blocks
+  // Step 3: store
+  // The last thread stores the total as well, if there are more thread blocks.
   if (idx < params.count) params.sums[idx] = sum;
   if (thread_idx == blockDim.x - 1 && gridDim.x > 1) params.cta_totals[blockIdx.x] = sum;
 }

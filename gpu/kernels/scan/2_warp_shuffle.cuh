@@ -49,11 +49,13 @@ __global__ void scan_warp_shuffle(ScanParams<Element> params) {
   const unsigned int warp_idx = thread_idx / kWarpSize;
   const unsigned int lane_idx = thread_idx % kWarpSize;
 
-  // Step 1: load; places past the end count as 0
+  // Step 1: load
+  // Places past the end count as 0.
   const std::int64_t idx = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + thread_idx;
   const Element value = idx < params.count ? params.values[idx] : Element{0};
 
-  // Step 2: scan, first each warp, then the totals of the warps
+  // Step 2: scan
+  // First each warp, then the totals of the warps.
   Element sum = scan_of_warp(value, lane_idx);
   if (lane_idx == kWarpSize - 1) warp_totals[warp_idx] = sum;
   __syncthreads();
@@ -69,7 +71,8 @@ __global__ void scan_warp_shuffle(ScanParams<Element> params) {
     sum = total_before + sum;
   }
 
-  // Step 3: store; the last thread also the total, if there are more thread blocks
+  // Step 3: store
+  // The last thread stores the total as well, if there are more thread blocks.
   if (idx < params.count) params.sums[idx] = sum;
   if (thread_idx == blockDim.x - 1 && gridDim.x > 1) params.cta_totals[blockIdx.x] = sum;
 }

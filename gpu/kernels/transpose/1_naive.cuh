@@ -29,12 +29,14 @@ __global__ void transpose_naive(TransposeParams params) {
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.y) * kTransposeTile;
   const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kTransposeTile;
 
-  // Step 1: read a row of the tile, write a column of the output
   for (unsigned int y = threadIdx.y; y < kTransposeTile; y += blockDim.y) {
     const std::int64_t row = first_row + y;
     const std::int64_t column = first_column + threadIdx.x;
     if (row < params.rows && column < params.columns) {
+      // Step 1: read
       const float element = params.input[row * params.columns + column];
+
+      // Step 2: write
       params.output[column * params.rows + row] = element;
     }
   }

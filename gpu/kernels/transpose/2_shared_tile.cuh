@@ -32,7 +32,8 @@ __global__ void transpose_shared_tile(TransposeParams params) {
   const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.y) * kTransposeTile;
   const std::int64_t first_column = static_cast<std::int64_t>(blockIdx.x) * kTransposeTile;
 
-  // Step 1: read a row of the tile into shared memory
+  // Step 1: read
+  // A warp reads a row of the input into a row of the tile.
   for (unsigned int y = threadIdx.y; y < kTransposeTile; y += blockDim.y) {
     const std::int64_t row = first_row + y;
     const std::int64_t column = first_column + threadIdx.x;
@@ -43,7 +44,8 @@ __global__ void transpose_shared_tile(TransposeParams params) {
   }
   __syncthreads();
 
-  // Step 2: write a row of the output, which is a column of the tile
+  // Step 2: write
+  // A warp writes a row of the output, which is a column of the tile.
   for (unsigned int y = threadIdx.y; y < kTransposeTile; y += blockDim.y) {
     const std::int64_t row = first_row + threadIdx.x;
     const std::int64_t column = first_column + y;
