@@ -94,11 +94,15 @@ std::string describe(const OutOfBounds& data, std::uintptr_t index, const void* 
          ". Is a check of the index against the size missing?";
 }
 
-void take(const char* handler, OutOfBounds* data, std::uintptr_t index, const void* pc) {
+// Types are those that g++ itself assumes.
+void take(const char* handler, void* data, void* index, const void* pc) {
   if (pagelab::simt::checked_memory != nullptr) {
-    pagelab::simt::fail([&] { return describe(*data, index, pc); });
+    pagelab::simt::fail([&] {
+      return describe(*static_cast<const OutOfBounds*>(data),
+                      reinterpret_cast<std::uintptr_t>(index), pc);
+    });
   }
-  using Handler = void (*)(OutOfBounds*, std::uintptr_t);
+  using Handler = void (*)(void*, void*);
   const auto runtimes_own = reinterpret_cast<Handler>(dlsym(RTLD_NEXT, handler));
   if (runtimes_own != nullptr) runtimes_own(data, index);
 }
@@ -108,11 +112,11 @@ void take(const char* handler, OutOfBounds* data, std::uintptr_t index, const vo
 extern "C" {
 
 // Returns where the runtime's own does, and where there is none.
-void __ubsan_handle_out_of_bounds(OutOfBounds* data, std::uintptr_t index) {
+void __ubsan_handle_out_of_bounds(void* data, void* index) {
   take("__ubsan_handle_out_of_bounds", data, index, __builtin_return_address(0));
 }
 
-void __ubsan_handle_out_of_bounds_abort(OutOfBounds* data, std::uintptr_t index) {
+void __ubsan_handle_out_of_bounds_abort(void* data, void* index) {
   take("__ubsan_handle_out_of_bounds_abort", data, index, __builtin_return_address(0));
   __builtin_trap();  // the compiler takes for granted that it does not return
 }
