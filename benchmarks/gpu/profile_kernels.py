@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""The simulator's counters beside those of Nsight Compute, kernel by kernel, on the same shapes.
+
+    benchmarks/gpu/profile_kernels.py --pagelab build/device/bin/pagelab --out counters
+
+runs `pagelab profile all` twice: in the simulator, which counts, and on the GPU, where ncu looks on. It
+prints a table: what, simulator, ncu, difference. With --out, both raw outputs and the table as CSV are
+kept; given back with --simulator and --ncu, they make the table again on a machine without a GPU.
+"""
+
+import argparse
+import csv
+import io
+import json
+import pathlib
+import subprocess
+import sys
+
+# What is compared: a name, kind and count of the simulator, and the metrics of ncu that add up to it.
+COMPARED = [
+    ("global load requests", ("global load", "requests"), ["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]),
+    ("global load sectors", ("global load", "sectors"), ["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]),
+    ("global store requests", ("global store", "requests"), ["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"]),
+    ("global store sectors", ("global store", "sectors"), ["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]),
+    ("global atomic requests", ("global atomic", "requests"),
+     ["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"]),
+    ("global atomic sectors", ("global atomic", "sectors"),
+     ["l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"]),
+    ("shared load requests", ("shared load", "requests"), ["smsp__inst_executed_op_shared_ld.sum"]),
+    ("shared load wavefronts", ("shared load", "wavefronts"), ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
+    ("shared load conflicts", ("shared load", "conflicts"), ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"]),
+    ("shared store requests", ("shared store", "requests"), ["smsp__inst_executed_op_shared_st.sum"]),
+    ("shared store wavefronts", ("shared store", "wavefronts"), ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]),
+    ("shared store conflicts", ("shared store", "conflicts"), ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"]),
+    ("shared atomic requests", ("shared atomic", "requests"), ["smsp__inst_executed_op_shared_atom.sum"]),
+    ("shared atomic wavefronts", ("shared atomic", "wavefronts"), ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"]),
+    ("shared atomic conflicts", ("shared atomic", "conflicts"), ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum"]),
+]
+# What ncu alone knows: printed, not compared.
+SHOWN = [
+    "smsp__inst_executed.sum",
+    "smsp__inst_executed_op_global_ld.sum",
+    "smsp__inst_executed_op_global_st.sum",
+    "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+]
+
+
+def stop(sentence):
+    sys.exit(f"profile_kernels.py: {sentence}")
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        stop(f"{' '.join(command)} ended with status {done.returncode}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
+
+
+def known_metrics(ncu):
+    """The metrics above that this ncu has; one that it lacks would stop it."""
+    listed = run([ncu, "--query-metrics"])
+    names = set(listed.split())
+    wanted = [metric for _, _, metrics in COMPARED for metric in metrics] + SHOWN
+    known = [metric for metric in wanted if metric.split(".")[0] in names]
+    for metric in wanted:
+        if metric not in known:
+            print(f"this ncu has no {metric}: left out", file=sys.stderr)
+    return known
+
+
+def collect(pagelab, ncu):
+    """ncu's raw page: a line of names, a line of units, then one line a launch."""
+    metrics = known_metrics(ncu)
+    return run([ncu, "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none",
+                "--metrics", ",".join(metrics), str(pagelab), "profile", "all", "--target", "cuda"])
+
+
+def launches_of_ncu(text):
+    """A dictionary for each launch, from ncu's output, which begins with lines of the program's own."""
+    lines = text.splitlines()
+    header = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
+    if header is None:
+        stop("ncu's output has no table: " + text[-500:])
+    rows = [row for row in csv.DictReader(io.StringIO("\n".join(lines[header:]))) if (row.get("ID") or "").isdigit()]
+    return rows
+
+
+def number(text):
+    return float(text.replace(",", "")) if text else None
+
+
+def extent(text):
+    return [int(part) for part in text.strip("()").split(",")]
+
+
+def rows_of_launch(kernel, label, launch, measured):
+    """(kernel, launch, what, simulator, ncu, difference)"""
+    for what, (kind, count), metrics in COMPARED:
+        values = [number(measured.get(metric)) for metric in metrics]
+        if all(value is None for value in values):
+            continue
+        simulated = launch["totals"].get(kind, {}).get(count, 0)
+        total = sum(value for value in values if value is not None)
+        if simulated == 0 and total == 0:
+            continue
+        yield kernel, label, what, simulated, int(total), int(total) - simulated
+    for metric in SHOWN:
+        value = number(measured.get(metric))
+        if value is not None:
+            yield kernel, label, metric, "-", int(value), "-"
+
+
+def compare(simulated, measured):
+    launches = [(kernel["kernel"], f"launch {place + 1}, {launch['kernel']}", launch)
+                for kernel in simulated["kernels"] for place, launch in enumerate(kernel["launches"])]
+    if len(launches) != len(measured):
+        stop(f"the simulator counted {len(launches)} launches, but ncu saw {len(measured)}.")
+    for (kernel, label, launch), on_gpu in zip(launches, measured):
+        grid, cta = extent(on_gpu["Grid Size"]), extent(on_gpu["Block Size"])
+        if grid != launch["grid"] or cta != launch["cta"]:
+            stop(f"{launch['kernel']} has grid {launch['grid']} and thread block {launch['cta']} in the simulator, "
+                 f"but ncu saw {on_gpu['Kernel Name']} with {grid} and {cta}.")
+        yield from rows_of_launch(kernel, label, launch, on_gpu)
+
+
+def print_table(rows):
+    previous = None
+    for kernel, launch, what, simulated, measured, difference in rows:
+        if (kernel, launch) != previous:
+            print(f"\n{kernel}" + f", {launch}")
+            print(f"  {'':<68} {'simulator':>12} {'ncu':>12} {'difference':>12}")
+            previous = (kernel, launch)
+        mark = "" if difference in (0, "-") else "  *"
+        print(f"  {what:<68} {simulated:>12} {measured:>12} {difference:>12}{mark}")
+    compared = [row for row in rows if row[5] != "-"]
+    equal = [row for row in compared if row[5] == 0]
+    print(f"\n{len(equal)} of {len(compared)} counts are equal; the others are marked *")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pagelab", type=pathlib.Path, default=pathlib.Path("build/default/bin/pagelab"))
+    parser.add_argument("--ncu-program", default="ncu")
+    parser.add_argument("--simulator", type=pathlib.Path, help="output of an earlier run, simulator.json")
+    parser.add_argument("--ncu", type=pathlib.Path, help="output of an earlier run, ncu.csv")
+    parser.add_argument("--out", type=pathlib.Path, help="folder for simulator.json, ncu.csv and table.csv")
+    options = parser.parse_args()
+    simulated = options.simulator.read_text() if options.simulator else run([str(options.pagelab), "profile", "all", "--json"])
+    measured = options.ncu.read_text() if options.ncu else collect(options.pagelab, options.ncu_program)
+    if options.out:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "simulator.json").write_text(simulated)
+        (options.out / "ncu.csv").write_text(measured)
+    rows = list(compare(json.loads(simulated), launches_of_ncu(measured)))
+    print_table(rows)
+    if options.out:
+        with open(options.out / "table.csv", "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["kernel", "launch", "what", "simulator", "ncu", "difference"])
+            writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main()
