@@ -18,6 +18,7 @@ KernelSet kernel_set() {
       .transpose = transpose_rungs(),
       .histogram = histogram_rungs(),
       .matmul = matmul_rungs(),
+      .matmul_tensor_cores = matmul_tensor_cores_rung(),
   };
 }
 

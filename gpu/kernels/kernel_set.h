@@ -15,6 +15,7 @@
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/scan/params.h"
 #include "gpu/kernels/transpose/params.h"
+#include "reference/numerics/float_formats.h"
 
 namespace pagelab {
 
@@ -31,6 +32,7 @@ struct KernelSet {
   std::array<Rung<TransposeParams>, 3> transpose;            ///< transpose/
   std::array<Rung<HistogramParams>, 2> histogram;            ///< histogram/
   std::array<Rung<MatmulParams<float>>, 2> matmul;           ///< matmul/, rungs 1 and 2
+  Rung<MatmulParams<BFloat16>> matmul_tensor_cores;          ///< matmul/, rung 3
 };
 
 namespace on_cuda {

@@ -15,6 +15,7 @@
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/scan/params.h"
 #include "gpu/kernels/transpose/params.h"
+#include "reference/numerics/float_formats.h"
 #include "reference/numerics/target.h"
 
 namespace pagelab {
@@ -39,6 +40,8 @@ std::array<Rung<TransposeParams>, 3> transpose_rungs();
 std::array<Rung<HistogramParams>, 2> histogram_rungs();
 /// matmul of floats: rungs 1 and 2
 std::array<Rung<MatmulParams<float>>, 2> matmul_rungs();
+/// matmul of bfloat16: rung 3
+Rung<MatmulParams<BFloat16>> matmul_tensor_cores_rung();
 
 }  // namespace PAGELAB_TARGET
 }  // namespace pagelab

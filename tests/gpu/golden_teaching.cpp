@@ -30,6 +30,12 @@ std::vector<float> random_floats(std::int64_t count, std::uint64_t seed) {
   return values;
 }
 
+std::vector<BFloat16> in_bfloat16(const std::vector<float>& values) {
+  std::vector<BFloat16> rounded;
+  for (float value : values) rounded.push_back(store_as<BFloat16>(static_cast<double>(value)));
+  return rounded;
+}
+
 template <typename Input>
 std::uint64_t hash_of(const std::vector<Input>& values) {
   ByteHash hash;
@@ -122,6 +128,11 @@ class Table {
         add(rung.name, size, inputs.value(), c.elements);
       }
     }
+    const Matrix<BFloat16> a16 = {m, k, in_bfloat16(a.elements)};
+    const Matrix<BFloat16> b16 = {k, n, in_bfloat16(b.elements)};
+    const auto& rung = kernels_.matmul_tensor_cores;
+    const Matrix<float> c = multiply_on(device_, rung, a16, b16, 32);
+    add(rung.name, fmt::format("{} {}x{}x{} 32", seed, m, n, k), inputs.value(), c.elements);
   }
 
   template <typename Output>
