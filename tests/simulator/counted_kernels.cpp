@@ -1,6 +1,8 @@
 #include "tests/simulator/counted_kernels.h"
 
 #include "gpu/device/cp_async.h"
+#include "gpu/device/ldmatrix.h"
+#include "gpu/device/mma.h"
 #include "gpu/device/shared_memory.h"
 #include "simulator/simt/cuda_words.h"
 #include "simulator/simt/launch.h"
@@ -42,6 +44,7 @@ __global__ void quad_copy(const float4* x, float4* y) {
   y[threadIdx.x] = quad;
 }
 
+const int kFirstLine = __LINE__;
 template <int kRowLength>
 __global__ void shared_column(float* y) {
   __shared__ float tile[32][kRowLength];
@@ -183,12 +186,35 @@ __global__ void async_copy(const float* x, float* y) {
   y[t] = quad.y;
 }
 
+// c = a · aᵀ in bfloat16, for its first 16 × 8 elements; a row of a has kRowElements, 16 of them used.
+template <int kRowElements>
+__global__ void matrix_product(const std::uint16_t* a, float* c) {
+  __shared__ __align__(16) std::uint16_t tile[16][kRowElements];
+  const unsigned int lane = threadIdx.x;
+  for (unsigned int row = 0; row < 16; ++row) {
+    if (lane < 16) tile[row][lane] = a[16 * row + lane];
+  }
+  __syncthreads();
+  std::uint32_t a_fragment[4];
+  std::uint32_t b_fragment[2];
+  ldmatrix_x4(a_fragment, &tile[lane % 16][lane / 16 * 8]);
+  ldmatrix_x2(b_fragment, &tile[lane % 8][lane / 8 % 2 * 8]);
+  const float zeros[4] = {0, 0, 0, 0};
+  float sums[4];
+  mma_m16n8k16_bf16(sums, a_fragment, b_fragment, zeros);
+  c[lane] = sums[0];
+}
+
 __global__ void grid_copy(const float* x, float* y, int count) {
   const unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < static_cast<unsigned int>(count)) y[i] = x[i];
 }
 
 }  // namespace
+
+const int kColumnStoreLine = kFirstLine + 5;
+const int kColumnBarrierLine = kFirstLine + 6;
+const int kColumnLoadLine = kFirstLine + 7;
 
 void count_strided_load(const float* x, float* y, int offset, int stride, unsigned int threads) {
   launch_checked("strided_load", 1, threads, [&] { strided_load(x, y, offset, stride); });
@@ -257,6 +283,15 @@ void count_activemask(const float* x, unsigned int* masks) {
 }
 void count_async_copy(const float* x, float* y) {
   launch_checked("async_copy", 1, 32, [&] { async_copy(x, y); });
+}
+void count_matrix_product(const std::uint16_t* a, float* c, bool is_padded) {
+  launch_checked("matrix_product", 1, 32, [&] {
+    if (is_padded) {
+      matrix_product<24>(a, c);
+    } else {
+      matrix_product<16>(a, c);
+    }
+  });
 }
 void count_grid(const float* x, float* y, int count) {
   const unsigned int num_ctas = (static_cast<unsigned int>(count) + 63) / 64;

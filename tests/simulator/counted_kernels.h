@@ -19,6 +19,9 @@ void count_quad_copy(const float* x, float* y);
 
 /// A tile of 32 × 32 floats in shared memory, whose column 3 each lane reads a row of.
 void count_shared_column(float* y);
+extern const int kColumnStoreLine;    ///< where it writes the tile
+extern const int kColumnBarrierLine;  ///< where its threads meet
+extern const int kColumnLoadLine;     ///< where it reads the column
 /// The same with rows of 33.
 void count_padded_column(float* y);
 /// Each lane writes and reads 16 bytes of shared memory, its neighbour's 16 bytes further on.
@@ -50,6 +53,9 @@ void count_words(float* y, unsigned int threads);
 void count_activemask(const float* x, unsigned int* masks);
 /// Each thread copies 16 bytes asynchronously to shared memory, and from there to y.
 void count_async_copy(const float* x, float* y);
+/// A product of 16 × 16 bfloat16 by its own transpose: an ldmatrix.x4, an ldmatrix.x2 and an mma. The rows
+/// are 32 bytes apart in shared memory, or 48.
+void count_matrix_product(const std::uint16_t* a, float* c, bool is_padded);
 /// Thread blocks of 64 threads, as many as it takes: y[i] = x[i].
 void count_grid(const float* x, float* y, int count);
 /// A kernel that was compiled without hooks would be launched like this.

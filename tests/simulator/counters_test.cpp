@@ -280,6 +280,20 @@ TEST_SUITE("simt counters") {
     CHECK(arrays.y.values()[31] == 125.0f);  // element 1 of quad 31
   }
 
+  TEST_CASE("ldmatrix takes a wavefront for each matrix unless its rows meet in the banks") {
+    const Numbers<std::uint16_t> a("a");
+    const Numbers<float> c("c");
+    // x4: 4 matrices of 8 rows of 16 bytes; x2: 2 matrices, 16 lanes. 32 bytes apart, row i + 4 lies in the
+    // banks of row i: two wavefronts a matrix. 48 bytes apart, the rows begin 0, 48, 96, 16, 64, 112, 32
+    // and 80 bytes into the banks: one.
+    const Counters dense = totals_of([&] { count_matrix_product(a.data(), c.data(), false); });
+    check_equal(dense.of(MemoryKind::kSharedLoad), shared(2, 48, 768, 12, 6));
+    CHECK(dense.of(WordKind::kLdmatrix) == 2);
+    CHECK(dense.of(WordKind::kMma) == 1);
+    const Counters padded = totals_of([&] { count_matrix_product(a.data(), c.data(), true); });
+    check_equal(padded.of(MemoryKind::kSharedLoad), shared(2, 48, 768, 6, 0));
+  }
+
   TEST_CASE("all thread blocks are counted") {
     const Arrays arrays;
     const Counters counters =
@@ -319,6 +333,23 @@ TEST_SUITE("simt counters") {
     }
     CHECK(message_of([&] { counting.counters(); }) ==
           "2 launches were counted, but counters() is for one: launches() has them all.");
+  }
+
+  TEST_CASE("each line has its own counts in the order of the source") {
+    const Arrays arrays;
+    const ScopedCounting counting;
+    count_shared_column(arrays.y.data());
+    const std::vector<LineCounters>& lines = counting.counters().lines;
+    const auto line = [](int number) { return "counted_kernels.cpp:" + std::to_string(number); };
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[0].line == line(kColumnStoreLine));
+    CHECK(lines[1].line == line(kColumnBarrierLine));
+    CHECK(lines[2].line == line(kColumnLoadLine));
+    CHECK(lines[3].line == line(kColumnLoadLine + 1));
+    check_equal(lines[0].counters.of(MemoryKind::kSharedStore), shared(32, 1024, 4096, 32, 0));
+    CHECK(lines[1].counters.of(WordKind::kBarrier) == 1);
+    check_equal(lines[2].counters.of(MemoryKind::kSharedLoad), shared(1, 32, 128, 32, 31));
+    check_equal(lines[3].counters.of(MemoryKind::kGlobalStore), global(1, 32, 128, 4));
   }
 
   TEST_CASE("nothing is counted outside and the inner of two countings takes a launch") {
