@@ -54,7 +54,7 @@ void HappensBefore::forget_warp(unsigned int warp_idx) {
   }
 }
 
-// Vector clocks. Source: Mattern (1989), "Virtual Time and Global States of Distributed Systems".
+// Vector clocks. Source: Virtual time (Mattern 1989).
 bool HappensBefore::lanes_met(unsigned int first_thread, unsigned int mask) {
   warps_with_clocks_ |= 1u << (first_thread / kLanesPerWarp);
   std::array<std::uint32_t, kLanesPerWarp> joined = {};

@@ -50,7 +50,9 @@ class CheckedMemory {
   /// \param age     of the count of segments: stamps of another age are forgotten
   /// \throws Error  as begin_checked_launch
   void begin_launch(unsigned int age);
-  /// \copydoc set_dynamic_shared
+  /// Says where dynamic shared memory lies in this launch.
+  /// \param begin  first byte, kSharedGuardBytes of unused memory before it
+  /// \param bytes  how many; kSharedGuardBytes of unused memory follow
   void set_dynamic_shared(std::byte* begin, std::size_t bytes);
   /// Shared memory holds nothing from here on.
   void begin_thread_block();

@@ -2,7 +2,7 @@
 /// Data races: two threads touch the same bytes, one of them writes, and nothing orders the two. Each
 /// access looks at what the cell remembers of earlier ones, and is then remembered itself.
 ///
-/// Source: for what has to be remembered, FastTrack (Flanagan & Freund 2009). Differs: there are at
+/// Source: for what has to be remembered, FastTrack (Flanagan and Freund 2009). Differs: there are at
 /// most two reads, since every order here comes from a barrier of a whole thread block or warp.
 #pragma once
 
@@ -60,10 +60,8 @@ inline void note_sharer(
   };
   if (order.is_before(stamps[0], mine)) return put_at(0);
   if (order.is_before(stamps[1], mine)) return put_at(1);
-  const bool first_is_near = order.is_of_this_thread_block(stamps[0]);
-  const bool second_is_near = order.is_of_this_thread_block(stamps[1]);
-  if (first_is_near != second_is_near) return;
-  if (!first_is_near) return put_at(1);
+  // Thread blocks run one after the other: whoever comes later races with one of an earlier block.
+  if (!order.is_of_this_thread_block(stamps[0])) return;
   const auto warp_of = [](Stamp stamp) { return thread_of(stamp) / kLanesPerWarp; };
   const bool same_warp = warp_of(stamps[0]) == warp_of(stamps[1]);
   if (same_warp && warp_of(mine) != warp_of(stamps[0])) put_at(1);

@@ -16,7 +16,7 @@ namespace pagelab::simt {
 /// it lies outside the program.
 using Site = std::uint32_t;
 
-// The linker's name for the program's first byte.
+/// The linker's name for the program's first byte.
 extern "C" const char __executable_start[];
 
 /// The site of a return address.
@@ -37,8 +37,8 @@ enum class Grain : std::uint16_t {
 
 /// The latest accesses to some bytes. All zero: never touched.
 ///
-/// Two readers are enough: of any number of reads that no barrier orders, two from different thread
-/// blocks, or else different warps, or else different lanes, make sure that whoever writes later
+/// Two readers are enough: of any number of reads that no barrier orders, one from an earlier thread
+/// block, or else two from different warps, or else two lanes, make sure that whoever writes later
 /// without a barrier meets at least one.
 struct Cell {
   Stamp write = 0;             ///< the last write

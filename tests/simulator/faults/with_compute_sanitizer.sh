@@ -1,0 +1,35 @@
+#!/bin/sh
+# Which of compute-sanitizer's tools report which fault kernel, on a machine with a GPU:
+#
+#     tests/simulator/faults/with_compute_sanitizer.sh build/default/bin/faults
+#
+# prints a row a fault for the table of docs/simulator_checks.md: what each tool reports of the faulty
+# kernel (its first line), and whether one of them reports the sound twin, which none should.
+set -eu
+faults=${1:?usage: with_compute_sanitizer.sh PATH_OF_FAULTS}
+sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+# reported TOOL NAME [--sound]: whether a tool has anything to say.
+reported() {
+  tool=$1
+  shift
+  status=0
+  "$sanitizer" --tool "$tool" --error-exitcode 9 "$faults" "$@" --target cuda >"$output" 2>&1 || status=$?
+  [ "$status" -eq 9 ] || grep -q 'RACECHECK SUMMARY: [1-9]' "$output"
+}
+
+for name in $("$faults" --list --target cuda); do
+  found=""
+  for tool in memcheck racecheck initcheck synccheck; do
+    if reported "$tool" "$name"; then
+      line=$(grep -E '^========= *(Error: |Warning: |Invalid|Uninit|Program hit|Divergent|Barrier)' "$output" |
+        head -n 1 | sed 's/^========= *//')
+      found="$found; $tool: ${line:-reported}"
+    fi
+    if reported "$tool" "$name" --sound; then found="$found; $tool ALSO REPORTS THE SOUND TWIN"; fi
+  done
+  found=${found#; }
+  echo "| $name | ${found:-nothing} |"
+done
