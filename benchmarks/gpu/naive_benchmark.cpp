@@ -1,24 +1,17 @@
-// The naive kernels on a GPU: cache write, decode and prefill, timed with CUDA events around the
-// launch alone. "GB/s" counts each byte that has to move once; what the kernels read again, they lose.
-// The yardstick is a copy from device to device, measured first in the same run.
-//
-// Without a GPU the program says so and ends well.
-
-#include <benchmark/benchmark.h>
-#include <cuda_runtime.h>
+// The naive kernels on a GPU, and the second rung of paged attention: cache write, decode and prefill.
+// "GB/s" counts each byte that has to move once; what the kernels read again, they lose.
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <random>
 #include <vector>
 
+#include "benchmarks/gpu/timing.h"
 #include "gpu/backends/kernels_of.h"
-#include "gpu/runtime/device_array.h"
 #include "reference/cache/block_table.h"
-#include "reference/contract/error.h"
 
 using namespace pagelab;
+using namespace pagelab::bench;
 
 namespace {
 
@@ -30,86 +23,9 @@ constexpr std::int64_t kBlockSize = 16;
 constexpr DType kDType = DType::kBFloat16;
 constexpr std::int64_t kBytesPerToken = kNumKvHeads * kHeadSize * 2;  // of keys, or of values
 
-// GPU time between two points, without the launch on the host.
-class EventTimer {
- public:
-  EventTimer() {
-    cudaEventCreate(&start_);
-    cudaEventCreate(&stop_);
-  }
-  ~EventTimer() {
-    cudaEventDestroy(start_);
-    cudaEventDestroy(stop_);
-  }
-  template <typename Work>
-  double seconds_of(const Work& work) {
-    cudaEventRecord(start_);
-    work();
-    cudaEventRecord(stop_);
-    const cudaError_t status = cudaEventSynchronize(stop_);
-    if (status != cudaSuccess) throw Error(cudaGetErrorString(status));
-    float milliseconds = 0.0f;
-    cudaEventElapsedTime(&milliseconds, start_, stop_);
-    return static_cast<double>(milliseconds) * 1e-3;
-  }
-
- private:
-  cudaEvent_t start_;
-  cudaEvent_t stop_;
-};
-
-// Device memory whose every byte is 0x3c: small ordinary numbers in every float format.
-DeviceArray numbers(std::int64_t bytes, const char* name) {
-  DeviceArray array(cuda_device(), static_cast<std::size_t>(bytes), name);
-  cuda_device()->fill(array.data(), 0x3c, array.bytes());
-  return array;
-}
-
-template <typename T>
-DeviceArray device_copy(const std::vector<T>& values, const char* name) {
-  return DeviceArray::copy_of(cuda_device(), values, name);
-}
-
-// Bytes a second that cudaMemcpy moves from device to device, read and written counted; best of ten.
-double copy_bandwidth() {
-  constexpr std::int64_t kBytes = std::int64_t{1} << 30;
-  static const double bandwidth = [] {
-    const DeviceArray from = numbers(kBytes, "from");
-    const DeviceArray to = numbers(kBytes, "to");
-    EventTimer timer;
-    double best = 1e9;
-    for (int round = 0; round < 10; ++round) {
-      best = std::min(best, timer.seconds_of([&] {
-        cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice);
-      }));
-    }
-    return 2.0 * kBytes / best;
-  }();
-  return bandwidth;
-}
-
-// Runs and times the launches, and reports how many of the bytes that a copy could move were moved.
-template <typename Launch>
-void time_launches(benchmark::State& state, std::int64_t bytes, const Launch& launch) {
-  const double bandwidth = copy_bandwidth();
-  EventTimer timer;
-  launch();  // the first launch loads the kernel
-  cuda_device()->synchronize();
-  double seconds = 0.0;
-  for (auto _ : state) {
-    const double elapsed = timer.seconds_of(launch);
-    state.SetIterationTime(elapsed);
-    seconds += elapsed;
-  }
-  const double rounds = static_cast<double>(state.iterations());
-  const double bytes_per_second = static_cast<double>(bytes) * rounds / seconds;
-  state.counters["GB/s"] = bytes_per_second * 1e-9;
-  state.counters["copy GB/s"] = bandwidth * 1e-9;
-  state.counters["share of copy"] = bytes_per_second / bandwidth;
-}
-
 // num_reqs requests with query_len queries and seq_len keys each, blocks in random order.
 void attend(benchmark::State& state,
+            const KernelTable<PagedAttentionParams>& rung,
             std::int64_t num_reqs,
             std::int64_t query_len,
             std::int64_t seq_len) {
@@ -157,8 +73,7 @@ void attend(benchmark::State& state,
   params.scale = 0.08838835f;  // 1/√128
   params.output = output.as<float>();
   params.lse = lse.as<float>();
-  const KernelSet kernels = kernels_of(*cuda_device());
-  const auto launch = kernels.paged_attention_naive.at(kDType, kDType);
+  const auto launch = rung.at(kDType, kDType);
   const std::int64_t bytes = 2 * num_reqs * seq_len * kBytesPerToken +
                              static_cast<std::int64_t>(query.bytes() + output.bytes());
   time_launches(state, bytes, [&] { launch(params); });
@@ -166,25 +81,47 @@ void attend(benchmark::State& state,
                                                   benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void naive_decode(benchmark::State& state) { attend(state, state.range(0), 1, state.range(1)); }
-BENCHMARK(naive_decode)
-    ->ArgNames({"requests", "context"})
-    ->Args({1, 1024})
-    ->Args({16, 1024})
-    ->Args({64, 1024})
-    ->Args({64, 2048})
-    ->Args({64, 4096})
-    ->Unit(benchmark::kMillisecond)
-    ->UseManualTime();
+// Requests with one query each.
+void decode_sizes(benchmark::internal::Benchmark* decode) {
+  decode->ArgNames({"requests", "context"})
+      ->Args({1, 1024})
+      ->Args({16, 1024})
+      ->Args({64, 1024})
+      ->Args({64, 2048})
+      ->Args({64, 4096})
+      ->Unit(benchmark::kMillisecond)
+      ->UseManualTime();
+}
+void naive_decode(benchmark::State& state) {
+  const KernelSet kernels = kernels_of(*cuda_device());
+  attend(state, kernels.paged_attention_naive, state.range(0), 1, state.range(1));
+}
+BENCHMARK(naive_decode)->Apply(decode_sizes);
+void warp_decode(benchmark::State& state) {
+  const KernelSet kernels = kernels_of(*cuda_device());
+  attend(state, kernels.paged_attention_warp, state.range(0), 1, state.range(1));
+}
+BENCHMARK(warp_decode)->Apply(decode_sizes);
 
-void naive_prefill(benchmark::State& state) { attend(state, 1, state.range(0), state.range(0)); }
-BENCHMARK(naive_prefill)
-    ->ArgName("tokens")
-    ->Arg(256)
-    ->Arg(1024)
-    ->Arg(2048)
-    ->Unit(benchmark::kMillisecond)
-    ->UseManualTime();
+// One request whose whole prompt attends.
+void prefill_sizes(benchmark::internal::Benchmark* prefill) {
+  prefill->ArgName("tokens")
+      ->Arg(256)
+      ->Arg(1024)
+      ->Arg(2048)
+      ->Unit(benchmark::kMillisecond)
+      ->UseManualTime();
+}
+void naive_prefill(benchmark::State& state) {
+  const KernelSet kernels = kernels_of(*cuda_device());
+  attend(state, kernels.paged_attention_naive, 1, state.range(0), state.range(0));
+}
+BENCHMARK(naive_prefill)->Apply(prefill_sizes);
+void warp_prefill(benchmark::State& state) {
+  const KernelSet kernels = kernels_of(*cuda_device());
+  attend(state, kernels.paged_attention_warp, 1, state.range(0), state.range(0));
+}
+BENCHMARK(warp_prefill)->Apply(prefill_sizes);
 
 // New keys of `tokens` tokens to slots in random order.
 void naive_cache_write(benchmark::State& state) {
@@ -221,16 +158,3 @@ BENCHMARK(naive_cache_write)
     ->UseManualTime();
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  std::string why_not;
-  if (!cuda_is_available(&why_not)) {
-    std::printf("SKIPPED: needs a GPU, but %s.\n", why_not.c_str());
-    return 0;
-  }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  std::printf("GPU: %s\n", cuda_device()->name().c_str());
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
-}
