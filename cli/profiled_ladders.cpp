@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "cli/profiled_kernels.h"
@@ -91,15 +92,27 @@ void launch_histogram(const DevicePtr& device,
   device->synchronize();
 }
 
+// The numbers of `numbers` are exact in bfloat16 too.
+template <typename Element>
+DeviceArray matrix(const DevicePtr& device, std::int64_t count, const char* name) {
+  if constexpr (std::is_same_v<Element, float>) return numbers<float>(device, count, name);
+  std::vector<BFloat16> values(static_cast<std::size_t>(count));
+  for (std::size_t idx = 0; idx < values.size(); ++idx) {
+    values[idx] = store_as<BFloat16>(static_cast<double>(idx * 7 % 11));
+  }
+  return DeviceArray::copy_of(device, values, name);
+}
+
+template <typename Element>
 void launch_matmul(const DevicePtr& device,
                    const Shape& shape,
-                   const Rung<MatmulParams<float>>& rung) {
-  const DeviceArray a = numbers<float>(device, shape["m"] * shape["k"], "a");
-  const DeviceArray b = numbers<float>(device, shape["k"] * shape["n"], "b");
+                   const Rung<MatmulParams<Element>>& rung) {
+  const DeviceArray a = matrix<Element>(device, shape["m"] * shape["k"], "a");
+  const DeviceArray b = matrix<Element>(device, shape["k"] * shape["n"], "b");
   const DeviceArray c = room_for<float>(device, shape["m"] * shape["n"], "c");
-  MatmulParams<float> params;
-  params.a = a.as<float>();
-  params.b = b.as<float>();
+  MatmulParams<Element> params;
+  params.a = a.as<Element>();
+  params.b = b.as<Element>();
   params.c = c.as<float>();
   params.m = shape["m"];
   params.n = shape["n"];
@@ -125,6 +138,18 @@ void add_ladder(std::vector<ProfiledKernel>& kernels,
   }
 }
 
+// Registers a rung that is on its own because it takes other parameters.
+template <typename Params>
+void add_rung(std::vector<ProfiledKernel>& kernels,
+              Rung<Params> KernelSet::*rung,
+              const std::vector<ShapeField>& fields,
+              void (*launch_rung)(const DevicePtr&, const Shape&, const Rung<Params>&)) {
+  const auto launch = [=](const DevicePtr& device, const Shape& shape) {
+    launch_rung(device, shape, kernels_of(*device).*rung);
+  };
+  kernels.push_back({(on_simulator::kernel_set().*rung).name, Shape(fields), launch});
+}
+
 }  // namespace
 
 void add_ladders(std::vector<ProfiledKernel>& kernels) {
@@ -144,11 +169,20 @@ void add_ladders(std::vector<ProfiledKernel>& kernels) {
              {side("rows", 100, "of the input"), side("columns", 72, "of the input"), threads},
              launch_transpose);
   add_ladder(kernels, &KernelSet::histogram, {count(20000), threads}, launch_histogram);
+  const std::vector<ShapeField> matrices = {side("m", 48, "rows of A and C"),
+                                            side("n", 80, "columns of B and C"),
+                                            side("k", 40, "columns of A, rows of B")};
+  const auto with_tile = [&](const ShapeField& tile) {
+    std::vector<ShapeField> fields = matrices;
+    fields.push_back(tile);
+    return fields;
+  };
   add_ladder(kernels, &KernelSet::matmul,
-             {side("m", 48, "rows of A and C"), side("n", 80, "columns of B and C"),
-              side("k", 40, "columns of A, rows of B"),
-              ShapeField{"tile", 16, 8, 32, "rows and columns of a tile of C: 8, 16 or 32"}},
-             launch_matmul);
+             with_tile({"tile", 16, 8, 32, "rows and columns of a tile of C: 8, 16 or 32"}),
+             launch_matmul<float>);
+  add_rung(kernels, &KernelSet::matmul_tensor_cores,
+           with_tile({"tile", 32, 32, 32, "rows and columns of a tile of C: always 32"}),
+           launch_matmul<BFloat16>);
 }
 
 }  // namespace pagelab::cli
