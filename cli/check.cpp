@@ -28,8 +28,9 @@ struct CheckOptions {
 
 /// How the build compiles a check; it wrote that down, a word a line.
 struct Recipe {
-  std::vector<std::string> compiler;   ///< path and flags
-  std::vector<std::string> libraries;  ///< that every check is linked with
+  std::vector<std::string> compiler;         ///< path and flags
+  std::vector<std::string> kernel_compiler;  ///< the same for kernels; empty if it makes none
+  std::vector<std::string> libraries;        ///< that every check is linked with
 };
 
 Recipe read_recipe() {
@@ -44,7 +45,9 @@ Recipe read_recipe() {
   Recipe recipe;
   std::vector<std::string>* part = &recipe.compiler;
   for (std::string word; std::getline(file, word);) {
-    if (word == "@SOURCES@") {
+    if (word == "@KERNELS@") {
+      part = &recipe.kernel_compiler;
+    } else if (word == "@LIBRARIES@") {
       part = &recipe.libraries;
     } else if (!word.empty()) {
       part->push_back(word);
@@ -79,21 +82,45 @@ struct TemporaryFile {
 /// How far the building of a check came.
 enum class BuildEnd { kBuilt, kNotCompiled, kNotLinked };
 
+/// Compiles one source file with a check's answer.
+bool compile(const std::vector<std::string>& compiler,
+             const fs::path& source,
+             const fs::path& answer,
+             const fs::path& object,
+             ProgramOutput output) {
+  std::vector<std::string> command = compiler;
+  command.push_back(fmt::format("-DPAGELAB_ANSWER=\"{}\"", answer.string()));
+  command.insert(command.end(), {source.string(), "-c", "-o", object.string()});
+  return run_program(command, output) == 0;
+}
+
 /// Compiles a lesson's check against an answer, and links it with our libraries.
 BuildEnd build_check(const Lesson& lesson,
                      const fs::path& answer,
                      const fs::path& program,
                      ProgramOutput output) {
   const Recipe recipe = read_recipe();
-  const TemporaryFile object(program.string() + ".o");
-  std::vector<std::string> compile = recipe.compiler;
-  compile.push_back(fmt::format("-DPAGELAB_ANSWER=\"{}\"", answer.string()));
-  compile.push_back((lesson.folder / "check.cpp").string());
-  compile.insert(compile.end(), {"-c", "-o", object.path.string()});
-  if (run_program(compile, output) != 0) return BuildEnd::kNotCompiled;
-
+  const TemporaryFile check(program.string() + ".o");
+  const TemporaryFile kernels(program.string() + "_kernels.o");
   std::vector<std::string> link = recipe.compiler;
-  link.insert(link.end(), {object.path.string(), "-o", program.string()});
+  // A lesson about kernels has the answer in a source file of its own, compiled as kernels are.
+  const fs::path kernel_source = lesson.folder / "answer.cu";
+  if (fs::exists(kernel_source)) {
+    if (recipe.kernel_compiler.empty()) {
+      throw Error(
+          fmt::format("The check of lesson {} needs checked kernels, which this build of pagelab "
+                      "lacks: ThreadSanitizer excludes them. Configure another preset.",
+                      lesson.number));
+    }
+    if (!compile(recipe.kernel_compiler, kernel_source, answer, kernels.path, output)) {
+      return BuildEnd::kNotCompiled;
+    }
+    link.push_back(kernels.path.string());
+  }
+  if (!compile(recipe.compiler, lesson.folder / "check.cpp", answer, check.path, output)) {
+    return BuildEnd::kNotCompiled;
+  }
+  link.insert(link.end(), {check.path.string(), "-o", program.string()});
   link.insert(link.end(), recipe.libraries.begin(), recipe.libraries.end());
   return run_program(link, output) == 0 ? BuildEnd::kBuilt : BuildEnd::kNotLinked;
 }

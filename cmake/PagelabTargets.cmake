@@ -68,15 +68,37 @@ function(pagelab_add_test name)
   endif()
 endfunction()
 
-# pagelab_add_lesson(NN_name): the lesson in the folder of that name. Its example becomes the program
-# lesson_NN_name; its check is compiled against the solution, which must pass, and against each wrong
-# answer, which must be rejected in the task that the answer's first line names ("// Wrong in task 2: ...").
-# The exercise is compiled when `pagelab check` is called, so that a half-written one breaks no build.
+# pagelab_add_lesson(NN_name [KERNELS]): the lesson in the folder of that name. Its example becomes the
+# program lesson_NN_name; its check is compiled against the solution, which must pass, and against each
+# wrong answer, which must be rejected in the task that the answer's first line names ("// Wrong in task
+# 2: ..."). The exercise is compiled when `pagelab check` is called, so that a half-written one breaks no
+# build. KERNELS: the example's kernels are in the lesson's kernels.cu, an answer's in its answer.cu. Such a
+# lesson is about what the simulator's checks say, so where there are no checked kernels it is not built.
 function(pagelab_add_lesson name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "")
+  if(arg_KERNELS AND NOT PAGELAB_CHECKED_KERNELS)
+    return()
+  endif()
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
   string(SUBSTRING "${name}" 0 2 number)
   add_executable(lesson_${name} ${folder}/example.cpp)
   target_link_libraries(lesson_${name} PRIVATE reference pagelab_warnings pagelab_sanitizers)
+  if(arg_KERNELS)
+    pagelab_add_kernels(lesson_${name}_kernels ${folder}/kernels.cu)
+    target_link_libraries(lesson_${name} PRIVATE lesson_${name}_kernels runtime simt)
+    if(PAGELAB_CHECKED_KERNELS)
+      set_target_properties(lesson_${name}_kernels_checked PROPERTIES PAGELAB_STEPPED ON)
+    endif()
+    # What is right in the simulator, and what is asked for, must be CUDA: nvcc has to take it too.
+    foreach(answer IN ITEMS solution exercise)
+      if(PAGELAB_HAS_CUDA)
+        add_library(lesson_${name}_${answer}_cuda OBJECT ${folder}/answer.cu)
+        target_link_libraries(lesson_${name}_${answer}_cuda PRIVATE pagelab_options pagelab_cuda_kernel)
+        target_compile_definitions(lesson_${name}_${answer}_cuda
+          PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}.h\"")
+      endif()
+    endforeach()
+  endif()
   if(TARGET pagelab_program)
     add_dependencies(pagelab_program lesson_${name})
   endif()
@@ -112,6 +134,20 @@ function(pagelab_add_lesson_check target folder answer)
   target_precompile_headers(${target} REUSE_FROM lesson_checker)
   target_link_libraries(${target} PRIVATE lesson_checker reference pagelab_warnings pagelab_sanitizers)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lessons/checks)
+  if(EXISTS ${folder}/answer.cu)
+    pagelab_add_answer_kernels(${target} ${folder} ${answer})
+  endif()
+endfunction()
+
+# The kernels of one answer, compiled for the checks.
+function(pagelab_add_answer_kernels check folder answer)
+  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE inside)
+  set(wrapper "${PROJECT_BINARY_DIR}/simulated/${inside}/answer.cu.cpp")
+  file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${inside}/answer.cu\"\n" @ONLY)
+  add_library(${check}_kernels OBJECT "${wrapper}")
+  target_link_libraries(${check}_kernels PRIVATE pagelab_options pagelab_warnings pagelab_checked_kernel)
+  target_compile_definitions(${check}_kernels PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}\"")
+  target_link_libraries(${check} PRIVATE ${check}_kernels)
 endfunction()
 
 function(pagelab_print_summary)

@@ -70,7 +70,9 @@ std::vector<std::string> declarations_in(const std::string& code) {
   for (const char character : without_comments(code)) {
     if (character == '{') {
       const std::string before = with_single_spaces(pending);
-      if (depth == 0 && before.starts_with("namespace")) {
+      const bool is_namespace =
+          before.starts_with("namespace") || before.starts_with("inline namespace");
+      if (depth == 0 && is_namespace) {
         pending.clear();
         continue;
       }
@@ -116,16 +118,19 @@ Markdown parse_markdown(const std::string& text) {
   static const std::regex span("`([^`]+)`");
   Markdown markdown;
   bool in_fence = false;
+  bool in_output = false;  // of a command that this fence shows
   // Links and code spans may run over the end of a line.
   std::string prose;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("```")) {
       in_fence = !in_fence;
+      in_output = false;
     } else if (in_fence && line.starts_with("$ ./pagelab ")) {
       markdown.commands.push_back({line.substr(12), ""});
+      in_output = true;
     } else if (in_fence) {
-      if (!markdown.commands.empty()) markdown.commands.back().output += line + "\n";
+      if (in_output) markdown.commands.back().output += line + "\n";
     } else if (line.starts_with("    ")) {
       markdown.code.push_back(line.substr(4));
     } else {
