@@ -1,5 +1,7 @@
 #include "tests/simulator/kernels_under_test.h"
 
+#include <cstring>
+
 #include "simulator/simt/cuda_words.h"
 #include "simulator/simt/launch.h"
 
@@ -45,6 +47,14 @@ __global__ void reverse_tiles(const float* x, float* y) {
   y[blockIdx.x * 5 + threadIdx.x] = tile[4 - threadIdx.x];
 }
 
+// What shared memory holds when a thread block begins, by way of memcpy, which the checks do not see.
+__global__ void leftovers(float* y, std::size_t bytes) {
+  __shared__ float tile[5];
+  if (threadIdx.x == 0) std::memcpy(y + blockIdx.x * 5, tile, bytes);
+  __syncthreads();
+  tile[threadIdx.x] = 7.0f;
+}
+
 }  // namespace
 
 void run_fill(float* x, int n, bool checks_bounds, unsigned int threads) {
@@ -76,6 +86,10 @@ void run_sum(const float* x, float* total, int n) {
 
 void run_reverse_tiles(const float* x, float* y) {
   simt::launch({"reverse_tiles", 3, 5, 0, simt::Checks::kOn}, [&] { reverse_tiles(x, y); });
+}
+
+void run_leftovers(float* y) {
+  simt::launch({"leftovers", 3, 5, 0, simt::Checks::kOn}, [&] { leftovers(y, 5 * sizeof(float)); });
 }
 
 void run_one_bad_thread(float* x, std::int64_t bad_index) {

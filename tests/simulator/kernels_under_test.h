@@ -39,6 +39,10 @@ void run_sum(const float* x, float* sum, int n);
 /// y = x with each five elements in reverse, through shared memory; three thread blocks.
 void run_reverse_tiles(const float* x, float* y);
 
+/// Copies to y [3 · 5] what shared memory holds when each of three thread blocks begins; each then fills
+/// it with sevens.
+void run_leftovers(float* y);
+
 /// The element at grid coordinates: thread block (2, 1, 0) of (3, 2, 1), thread (1, 0, 0) of
 /// (2, 1, 1) alone writes x[bad_index].
 void run_one_bad_thread(float* x, std::int64_t bad_index);
