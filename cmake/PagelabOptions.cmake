@@ -52,8 +52,10 @@ endif()
 # How kernels are compiled for the simulator: plain, and with every access to memory reported to the
 # simulator's hooks (simulator/simt/tsan_hooks.cpp). The compiler's instrumentation is used, the
 # sanitizer's runtime is not: nothing is linked with -fsanitize=thread. At -O1 one access of the source
-# stays one reported access. ThreadSanitizer's own runtime has hooks of the same names, so under it
-# there are no checked kernels.
+# stays one reported access. (At -O0 a struct that is passed by value right from memory is not reported;
+# the debug preset compiles only the lessons' kernels so, which pass none, to show their variables:
+# PAGELAB_STEPPED.) ThreadSanitizer's own runtime has hooks of the same names, so under it there are no
+# checked kernels.
 # Kernels are included by a source file that has no code of its own (pagelab_add_kernels). Of such a file
 # addr2line 2.40 takes DWARF 5's first file for the source file itself, and a message would name that one;
 # DWARF 4 counts files in the old way.
@@ -68,7 +70,8 @@ else()
   target_compile_definitions(pagelab_checked_kernel INTERFACE PAGELAB_CHECKED)
   # A vector is loaded whole (no -ftree-sra), and code stays in the order of the source, by which lanes that
   # went apart find together again while they are counted (simulator/simt/counters.h).
-  target_compile_options(pagelab_checked_kernel INTERFACE -O1 -fsanitize=thread,bounds -fno-optimize-sibling-calls
+  set(is_stepped $<AND:$<CONFIG:Debug>,$<BOOL:$<TARGET_PROPERTY:PAGELAB_STEPPED>>>)
+  target_compile_options(pagelab_checked_kernel INTERFACE $<IF:${is_stepped},-O0,-O1> -fsanitize=thread,bounds -fno-optimize-sibling-calls
     -gdwarf-4 -fno-reorder-blocks $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
 endif()
 

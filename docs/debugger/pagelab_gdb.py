@@ -1,12 +1,14 @@
-"""gdb printers for pagelab: tensors with their decoded values, block tables, caches, a whole step, and
-two commands for the simulator. Load it with `source docs/debugger/pagelab_gdb.py`; `./pagelab debug N`
-and .vscode/launch.json do that.
+"""gdb printers for pagelab: tensors with their decoded values, block tables, caches, a whole step;
+and the commands of simt_commands.py for kernels in the simulator. Load it with
+`source docs/debugger/pagelab_gdb.py`; `./pagelab debug N` and .vscode/launch.json do that.
 
 What is printed reads as the to_string of the same type in C++ does. tests/debugger checks it.
 """
 
 import math
+import os
 import struct
+import sys
 
 import gdb
 import gdb.printing
@@ -305,59 +307,7 @@ def build_printers():
     return printers
 
 
-# --- The simulator -------------------------------------------------------------------------------
-
-
-class WhereCommand(gdb.Command):
-    """simt-where: which kernel, thread block and thread the simulator is running."""
-
-    def __init__(self):
-        super().__init__("simt-where", gdb.COMMAND_STATUS)
-
-    def invoke(self, argument, from_tty):
-        try:
-            launch = gdb.parse_and_eval("pagelab::simt::running_launch")
-        except gdb.error:
-            raise gdb.GdbError("This program has no simulator in it, or was built without -g3; "
-                               "build the debug preset.")
-        if int(launch) == 0:
-            print("No kernel is running.")
-            return
-        kernel = launch["config"]["kernel"].string()
-        words = [
-            CoordinatesPrinter(gdb.parse_and_eval("pagelab::simt::" + word)).to_string()
-            for word in ("blockIdx", "gridDim", "threadIdx", "blockDim")
-        ]
-        print("%s: thread block %s of %s, thread %s of %s" % (kernel, *words))
-
-
-class BreakCommand(gdb.Command):
-    """simt-break LOCATION CTA THREAD: stop there in one thread only, as in
-    simt-break 1_naive.cuh:105 0 5
-    CTA and THREAD are x, or x,y,z."""
-
-    def __init__(self):
-        super().__init__("simt-break", gdb.COMMAND_BREAKPOINTS, gdb.COMPLETE_LOCATION)
-
-    def invoke(self, argument, from_tty):
-        words = gdb.string_to_argv(argument)
-        if len(words) != 3:
-            raise gdb.GdbError("simt-break takes a location, a thread block and a thread, "
-                               "as in: simt-break 1_naive.cuh:105 0 5")
-        location, cta, thread = words
-        conditions = self.equals("blockIdx", cta) + self.equals("threadIdx", thread)
-        gdb.execute("break %s if %s" % (location, " && ".join(conditions)))
-
-    @staticmethod
-    def equals(word, coordinates):
-        try:
-            values = [int(value) for value in coordinates.split(",")]
-        except ValueError:
-            raise gdb.GdbError("%s is no thread or thread block: write x, or x,y,z." % coordinates)
-        return [
-            "pagelab::simt::%s.%s == %d" % (word, axis, value) for axis, value in zip("xyz", values)
-        ]
-
+# --- What is loaded -------------------------------------------------------------------------------
 
 SETTINGS = """
 set print pretty on
@@ -371,5 +321,8 @@ skip -gfi /usr/include/eigen3/Eigen/src/*/*
 for setting in SETTINGS.strip().splitlines():
     gdb.execute(setting, to_string=True)
 gdb.printing.register_pretty_printer(gdb.current_objfile(), build_printers(), replace=True)
-WhereCommand()
-BreakCommand()
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import simt_commands  # noqa: E402: it lies beside this file
+
+simt_commands.install()

@@ -3,20 +3,43 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
+#include <string_view>
 #include <thread>
+
+#include "simulator/simt/error.h"
 
 namespace pagelab::simt {
 
 namespace {
 
+constexpr unsigned int kMaxCores = 1024;  // far more than a machine has
+
+// How many cores to use: PAGELAB_CORES, or all of them where it is not set.
+unsigned int num_cores_wanted() {
+  const char* const setting = std::getenv("PAGELAB_CORES");
+  if (setting == nullptr) return std::max(1u, std::thread::hardware_concurrency());
+  const std::string_view text = setting;
+  const char* const end = text.data() + text.size();
+  unsigned int num_cores = 0;
+  const std::from_chars_result parsed = std::from_chars(text.data(), end, num_cores);
+  if (parsed.ec != std::errc() || parsed.ptr != end || num_cores < 1 || num_cores > kMaxCores) {
+    throw Error("PAGELAB_CORES is '" + std::string(text) +
+                "', but it must be how many cores the simulator uses, from 1 to " +
+                std::to_string(kMaxCores) + ", or not be set, for all of them.");
+  }
+  return num_cores;
+}
+
 // Threads that sleep until there is work, and end with the program.
 class Cores {
  public:
   Cores() {
-    const unsigned int num_cores = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned int num_cores = num_cores_wanted();
     for (unsigned int other = 1; other < num_cores; ++other) {
       std::thread([this] { serve(); }).detach();
       ++num_threads_;

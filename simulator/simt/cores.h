@@ -1,5 +1,7 @@
 /// \file
-/// The CPU's cores, as threads that wait for work.
+/// The CPU's cores, as threads that wait for work. The environment variable PAGELAB_CORES says how many
+/// are used; 1 is for debuggers, where all thread blocks are then run one after the other by the thread
+/// that launched them.
 #pragma once
 
 #include <functional>
@@ -9,6 +11,7 @@ namespace pagelab::simt {
 /// Calls `work` on every core at once, the caller's thread among them, and returns when all have
 /// returned. If another thread is using the cores, the caller works alone.
 /// \param work  must not throw
+/// \throws Error  if PAGELAB_CORES is not a number of cores
 void on_all_cores(const std::function<void()>& work);
 
 }  // namespace pagelab::simt

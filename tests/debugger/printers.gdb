@@ -32,12 +32,9 @@ output step.metadata.block_table
 echo \n
 output step
 echo \n
-simt-where
-echo ---\n
-simt-break count_thread 2 3,1
+simt break count_thread 2 3,1
 continue
-echo ---\n
-simt-where
+simt thread
 output pagelab::simt::threadIdx
 echo \n
 output pagelab::simt::blockDim
