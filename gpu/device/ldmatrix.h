@@ -152,19 +152,25 @@ template <int kMatrices, bool kTransposed>
   simulated_ldmatrix<4, false>("ldmatrix.x4", r, row, __builtin_return_address(0));
 }
 
-/// Loads one matrix and transposes it. \copydetails ldmatrix_x1
+/// Loads one matrix and transposes it. All 32 lanes of a warp call it together.
+/// \param r    this lane's elements
+/// \param row  lanes 0 to 7: the rows, in shared memory, at multiples of 16
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x1_trans(std::uint32_t (&r)[1],
                                                                             const void* row) {
   simulated_ldmatrix<1, true>("ldmatrix.x1.trans", r, row, __builtin_return_address(0));
 }
 
-/// Loads two matrices and transposes each. \copydetails ldmatrix_x2
+/// Loads two matrices and transposes each. All 32 lanes of a warp call it together.
+/// \param r    this lane's elements
+/// \param row  lanes 0 to 15: the rows, in shared memory, at multiples of 16
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x2_trans(std::uint32_t (&r)[2],
                                                                             const void* row) {
   simulated_ldmatrix<2, true>("ldmatrix.x2.trans", r, row, __builtin_return_address(0));
 }
 
-/// Loads four matrices and transposes each. \copydetails ldmatrix_x4
+/// Loads four matrices and transposes each. All 32 lanes of a warp call it together.
+/// \param r    this lane's elements
+/// \param row  lanes 0 to 31: the rows, in shared memory, at multiples of 16
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x4_trans(std::uint32_t (&r)[4],
                                                                             const void* row) {
   simulated_ldmatrix<4, true>("ldmatrix.x4.trans", r, row, __builtin_return_address(0));

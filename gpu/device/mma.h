@@ -28,6 +28,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include "gpu/device/keywords.h"
 #include "reference/numerics/target.h"
@@ -70,13 +71,11 @@ PAGELAB_MMA_K8(mma_m16n8k8_f16, "f16")
 
 #else
 
-/// What one lane brings to an mma.
-/// \tparam kDepth  16 or 8, the k of m16n8k16 and m16n8k8
-template <int kDepth>
+/// What one lane brings to an mma: where its fragments are.
 struct MmaFragments {
-  std::uint32_t a[kDepth / 4];  ///< of A
-  std::uint32_t b[kDepth / 8];  ///< of B
-  float c[4];                   ///< of C
+  const std::uint32_t* a;  ///< [k / 4] registers of A
+  const std::uint32_t* b;  ///< [k / 8] registers of B
+  const float* c;          ///< [4] of C
 };
 
 /// What one lane takes away.
@@ -86,34 +85,32 @@ struct MmaResult {
 
 /// What the warp does when all lanes have come: the fragments become matrices, those are multiplied, and
 /// each lane takes its elements of D.
+/// \tparam kDepth  16 or 8, the k of m16n8k16 and m16n8k8
 template <int kDepth>
 struct MmaOfWarp {
   simt::MmaInput input;  ///< what A and B hold
 
   /// \param lanes    [32] fragments
   /// \param results  [32] where each lane's elements of D go
-  [[gnu::no_sanitize("thread")]] void operator()(const MmaFragments<kDepth>* const (&lanes)[32],
+  [[gnu::no_sanitize("thread")]] void operator()(const MmaFragments* const (&lanes)[32],
                                                  MmaResult* const (&results)[32]) const {
     std::uint16_t a[16][kDepth];
     std::uint16_t b[kDepth][8];
     float c[16][8];
     for (int lane = 0; lane < 32; ++lane) {
-      const MmaFragments<kDepth>& fragments = *lanes[lane];
+      const MmaFragments& fragments = *lanes[lane];
       const int group = lane / 4;
       const int pair = lane % 4;
       for (int half = 0; half < kDepth / 8; ++half) {
         const int k = 8 * half + 2 * pair;
-        a[group][k] = static_cast<std::uint16_t>(fragments.a[2 * half]);
-        a[group][k + 1] = static_cast<std::uint16_t>(fragments.a[2 * half] >> 16);
-        a[group + 8][k] = static_cast<std::uint16_t>(fragments.a[2 * half + 1]);
-        a[group + 8][k + 1] = static_cast<std::uint16_t>(fragments.a[2 * half + 1] >> 16);
+        // Two elements of a row of A lie next to each other, as they do in their register.
+        std::memcpy(&a[group][k], &fragments.a[2 * half], sizeof(std::uint32_t));
+        std::memcpy(&a[group + 8][k], &fragments.a[2 * half + 1], sizeof(std::uint32_t));
         b[k][group] = static_cast<std::uint16_t>(fragments.b[half]);
         b[k + 1][group] = static_cast<std::uint16_t>(fragments.b[half] >> 16);
       }
-      c[group][2 * pair] = fragments.c[0];
-      c[group][2 * pair + 1] = fragments.c[1];
-      c[group + 8][2 * pair] = fragments.c[2];
-      c[group + 8][2 * pair + 1] = fragments.c[3];
+      std::memcpy(&c[group][2 * pair], &fragments.c[0], 2 * sizeof(float));
+      std::memcpy(&c[group + 8][2 * pair], &fragments.c[2], 2 * sizeof(float));
     }
     float d[16][8];
     if constexpr (kDepth == 16) {
@@ -124,11 +121,8 @@ struct MmaOfWarp {
     for (int lane = 0; lane < 32; ++lane) {
       const int group = lane / 4;
       const int pair = lane % 4;
-      float(&result)[4] = results[lane]->d;
-      result[0] = d[group][2 * pair];
-      result[1] = d[group][2 * pair + 1];
-      result[2] = d[group + 8][2 * pair];
-      result[3] = d[group + 8][2 * pair + 1];
+      std::memcpy(&results[lane]->d[0], &d[group][2 * pair], 2 * sizeof(float));
+      std::memcpy(&results[lane]->d[2], &d[group + 8][2 * pair], 2 * sizeof(float));
     }
   }
 };
@@ -151,13 +145,10 @@ template <int kDepth>
                                                  const float (&c)[4],
                                                  const void* pc) {
   simt::require_whole_warp(word, pc);
-  MmaFragments<kDepth> fragments;
-  for (int index = 0; index < kDepth / 4; ++index) fragments.a[index] = a[index];
-  for (int index = 0; index < kDepth / 8; ++index) fragments.b[index] = b[index];
-  for (int index = 0; index < 4; ++index) fragments.c[index] = c[index];
-  const MmaResult result = simt::together<MmaFragments<kDepth>, MmaResult>(
-      word, 0xffffffffu, fragments, MmaOfWarp<kDepth>{input}, pc);
-  for (int index = 0; index < 4; ++index) d[index] = result.d[index];
+  const MmaFragments fragments = {a, b, c};
+  const MmaResult result = simt::together<MmaFragments, MmaResult>(word, 0xffffffffu, fragments,
+                                                                   MmaOfWarp<kDepth>{input}, pc);
+  std::memcpy(d, result.d, sizeof result.d);
 }
 
 /// D = A · B + C for A of 16 × 16 and B of 16 × 8 bfloat16 numbers. All 32 lanes of a warp call it
@@ -173,15 +164,21 @@ template <int kDepth>
 }
 
 /// The same for float16 numbers.
-/// \copydetails mma_m16n8k16_bf16
+/// \param d  this lane's elements of D; may be c
+/// \param a  this lane's elements of A, two a register
+/// \param b  this lane's elements of B, two a register
+/// \param c  this lane's elements of C
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k16_f16(
     float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], const float (&c)[4]) {
   simulated_mma<16>("mma.m16n8k16.f16", simt::MmaInput::kFloat16, d, a, b, c,
                     __builtin_return_address(0));
 }
 
-/// D = A · B + C for A of 16 × 8 and B of 8 × 8 bfloat16 numbers.
-/// \copydetails mma_m16n8k16_bf16
+/// D = A · B + C for A of 16 × 8 and B of 8 × 8 bfloat16 numbers. All 32 lanes of a warp call it together.
+/// \param d  this lane's elements of D; may be c
+/// \param a  this lane's elements of A, two a register
+/// \param b  this lane's elements of B, two a register
+/// \param c  this lane's elements of C
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k8_bf16(
     float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[1], const float (&c)[4]) {
   simulated_mma<8>("mma.m16n8k8.bf16", simt::MmaInput::kBFloat16, d, a, b, c,
@@ -189,7 +186,10 @@ template <int kDepth>
 }
 
 /// The same for float16 numbers.
-/// \copydetails mma_m16n8k8_bf16
+/// \param d  this lane's elements of D; may be c
+/// \param a  this lane's elements of A, two a register
+/// \param b  this lane's elements of B, two a register
+/// \param c  this lane's elements of C
 [[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k8_f16(
     float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[1], const float (&c)[4]) {
   simulated_mma<8>("mma.m16n8k8.f16", simt::MmaInput::kFloat16, d, a, b, c,

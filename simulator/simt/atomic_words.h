@@ -37,6 +37,9 @@ Number atomic(Atomic kind, Number* address, Number operand, const void* pc);
 template <typename Number>
 Number atomic_compare_and_swap(Number* address, Number expected, Number desired, const void* pc);
 
+/// What was written before is seen by other cores before what is written after.
+void fence();
+
 }  // namespace pagelab::simt
 
 // NOLINTBEGIN(google-global-names-in-headers, readability-identifier-naming): in CUDA these names are
@@ -81,6 +84,7 @@ PAGELAB_ATOMIC(atomicDec, kDecrement, unsigned int)
   }
 PAGELAB_ATOMIC_CAS(int)
 PAGELAB_ATOMIC_CAS(unsigned int)
+PAGELAB_ATOMIC_CAS(unsigned short)
 PAGELAB_ATOMIC_CAS(unsigned long long)
 #undef PAGELAB_ATOMIC_CAS
 // NOLINTEND(google-global-names-in-headers, readability-identifier-naming)

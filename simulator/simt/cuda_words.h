@@ -63,19 +63,40 @@ inline int __popc(unsigned int bits) { return __builtin_popcount(bits); }
 inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
 /// Place of the lowest bit that is one, counted from 1; 0 if there is none.
 inline int __ffs(int bits) { return __builtin_ffs(bits); }
+/// \copydoc __ffs
+inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 /// Bits that are zero above the highest one; 32 if there is no one.
 inline int __clz(int bits) {
   return bits == 0 ? 32 : __builtin_clz(static_cast<unsigned int>(bits));
 }
+/// Bits that are zero above the highest one; 64 if there is no one.
+inline int __clzll(long long bits) {
+  return bits == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(bits));
+}
 /// The bits in reverse order.
-inline unsigned int __brev(unsigned int bits) {
-  unsigned int reversed = 0;
-  for (int place = 0; place < 32; ++place) reversed |= (bits >> place & 1u) << (31 - place);
+inline unsigned long long __brevll(unsigned long long bits) {
+  unsigned long long reversed = 0;
+  for (int place = 0; place < 64; ++place) reversed |= (bits >> place & 1u) << (63 - place);
   return reversed;
 }
+/// \copydoc __brevll
+inline unsigned int __brev(unsigned int bits) {
+  return static_cast<unsigned int>(__brevll(bits) >> 32);
+}
+
+/// A number of another type with the same bits.
+#define PAGELAB_CAST_OF_BITS(word, From, To) \
+  inline To word(From number) { return __builtin_bit_cast(To, number); }
+PAGELAB_CAST_OF_BITS(__float_as_int, float, int)
+PAGELAB_CAST_OF_BITS(__float_as_uint, float, unsigned int)
+PAGELAB_CAST_OF_BITS(__int_as_float, int, float)
+PAGELAB_CAST_OF_BITS(__uint_as_float, unsigned int, float)
+PAGELAB_CAST_OF_BITS(__double_as_longlong, double, long long)
+PAGELAB_CAST_OF_BITS(__longlong_as_double, long long, double)
+#undef PAGELAB_CAST_OF_BITS
 
 /// Makes earlier writes visible to the thread block before later ones. A core sees its own in order.
 inline void __threadfence_block() {}
 /// Makes earlier writes visible to the GPU before later ones.
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence() { pagelab::simt::fence(); }
 // NOLINTEND(google-global-names-in-headers, readability-identifier-naming)

@@ -62,8 +62,10 @@ class Turns {
 
 LaunchPlan plan_of(const LaunchConfig& config,
                    void (*run_thread)(const void* body),
-                   const void* body) {
+                   const void* body,
+                   GridProgress& progress) {
   LaunchPlan plan;
+  plan.progress = &progress;
   plan.config = config;
   plan.run_thread = run_thread;
   plan.body = body;
@@ -176,7 +178,12 @@ void run_grid(const LaunchConfig& config, void (*run_thread)(const void* body), 
                 running_config()->kernel + ", which the simulator cannot do.");
   }
   const bool checked = config.checks == Checks::kOn;
-  const LaunchPlan plan = plan_of(config, run_thread, body);
+  // With the checks on, one core does all: a report is the same every time.
+  const bool has_one_core = checked || config.grid.count() == 1;
+  GridProgress progress;
+  progress.num_unstarted = config.grid.count();
+  progress.has_one_core = has_one_core;
+  const LaunchPlan plan = plan_of(config, run_thread, body, progress);
   const Turns cta_turns(config.grid.count(), thread_order, thread_order_seed);
   GridRun grid_run(plan, cta_turns);
   static std::mutex one_checked_launch;  // the checks keep one record of memory
@@ -187,8 +194,7 @@ void run_grid(const LaunchConfig& config, void (*run_thread)(const void* body), 
     set_dynamic_shared(thread_block_of_this_thread().dynamic_shared(), config.shared_bytes);
   }
   CountedLaunch counted(config);
-  // With the checks on, one core does all: a report is the same every time.
-  if (checked || config.grid.count() == 1) {
+  if (has_one_core) {
     grid_run.work();
   } else {
     on_all_cores([&grid_run] { grid_run.work(); });

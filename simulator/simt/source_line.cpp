@@ -137,8 +137,10 @@ std::string look_up(std::uintptr_t address) {
 }  // namespace
 
 std::string source_line_of(const void* pc) {
-  const char* const instruction = static_cast<const char*>(pc) - 1;
-  if (instruction < __executable_start || instruction >= etext) return "";
+  const auto number = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
+  const std::uintptr_t instruction = number(pc) - 1;
+  const std::uintptr_t first = number(__executable_start);
+  if (instruction < first || instruction >= number(etext)) return "";
   static std::mutex mutex;
   static std::map<const void*, std::string> known;
   const std::scoped_lock lock(mutex);
@@ -147,9 +149,9 @@ std::string source_line_of(const void* pc) {
     // A position-independent program is loaded anywhere; its file counts addresses from 0. One that is
     // not has its addresses in the file already, and begins at the address that the linker chose.
 #if defined(__PIE__) || defined(__PIC__)
-  const std::uintptr_t address = static_cast<std::uintptr_t>(instruction - __executable_start);
+  const std::uintptr_t address = instruction - first;
 #else
-  const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(instruction);
+  const std::uintptr_t address = instruction;
 #endif
   return known[pc] = look_up(address);
 }

@@ -1,6 +1,8 @@
 // The sentences about threads that do not meet: who came, who is missing, and where those are.
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "simulator/simt/checks.h"
 #include "simulator/simt/running_lane.h"
@@ -55,14 +57,11 @@ void ThreadBlock::fail_for_mask(const char* word, unsigned int mask, const void*
 void ThreadBlock::fail_for_spinning(const void* pc) {
   fail([&] {
     return place_of_thread(running_thread_) + ": " + word_at("an atomic", pc) +
-           " came to the same number " + std::to_string(num_spins_) +
-           " times in a row while no other thread of its block could run: it waits for ever. Does "
-           "it "
-           "hold "
-           "the lock itself, or wait for another thread block? (The simulator runs a thread block "
-           "to "
-           "its "
-           "end before the same core takes the next one.)";
+           " spins for ever: the threads of its block have tried atomics without effect " +
+           std::to_string(spin_watch_.num_fruitless()) +
+           " times, and done nothing else. Was a lock never given back, or taken twice, or does it "
+           "wait for another thread block? (The simulator may run one to its end before the next "
+           "begins, as a GPU does when it is full.)";
   });
 }
 
@@ -73,36 +72,51 @@ std::string ThreadBlock::describe_stuck() const {
   return describe_stuck_barrier();
 }
 
+// "__shfl_sync at 2_warp.cuh:74 with the mask 0xffffffff"; empty for a thread that has returned.
+std::string ThreadBlock::waiting_place(unsigned int thread) const {
+  const Lane& lane = lanes_[thread];
+  if (lane.state == State::kReturned) return "";
+  const std::string place = word_at(lane.waits_at, lane.pc);
+  for (const Meeting& meeting : warps_[thread / kLanesPerWarp].meetings) {
+    const bool is_its_meeting = (meeting.lanes.mask >> thread % kLanesPerWarp & 1u) != 0;
+    if (is_its_meeting) return place + " with the mask " + hexadecimal(meeting.mask);
+  }
+  return place;
+}
+
 std::string ThreadBlock::describe_absent(const std::vector<unsigned int>& threads,
                                          unsigned int first_thread,
                                          const std::string& noun) const {
+  // Threads at the same place are told of together, in the order of the first of each.
+  std::vector<std::pair<std::string, std::vector<unsigned int>>> groups;
+  for (unsigned int thread : threads) {
+    const std::string place = waiting_place(thread);
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& other) { return other.first == place; });
+    if (group == groups.end()) group = groups.insert(groups.end(), {place, {}});
+    group->second.push_back(thread - first_thread);
+  }
   std::string sentence;
-  std::vector<bool> told(threads.size(), false);
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (told[i]) continue;
-    const Lane& absent = lanes_[threads[i]];
-    std::vector<unsigned int> alike;
-    for (std::size_t j = i; j < threads.size(); ++j) {
-      const Lane& other = lanes_[threads[j]];
-      if (other.state != absent.state) continue;
-      if (other.state != State::kReturned && other.pc != absent.pc) continue;
-      told[j] = true;
-      alike.push_back(threads[j] - first_thread);
-    }
+  for (const auto& [place, alike] : groups) {
     if (!sentence.empty()) sentence += "; ";
     sentence += list_of(noun, alike);
-    if (absent.state == State::kReturned) {
+    if (place.empty()) {
       sentence += alike.size() == 1 ? " has returned" : " have returned";
     } else {
       sentence += alike.size() == 1 ? " waits at " : " wait at ";
-      sentence += word_at(absent.waits_at, absent.pc);
+      sentence += place;
     }
   }
   return sentence;
 }
 
 std::string ThreadBlock::describe_stuck_meeting(unsigned int warp_idx) const {
-  const Meeting& meeting = warps_[warp_idx].meetings.front();
+  // The one with the lowest lane, so that the sentence does not depend on who came first.
+  const std::vector<Meeting>& meetings = warps_[warp_idx].meetings;
+  const Meeting& meeting =
+      *std::min_element(meetings.begin(), meetings.end(), [](const Meeting& a, const Meeting& b) {
+        return __builtin_ctz(a.lanes.mask) < __builtin_ctz(b.lanes.mask);
+      });
   const unsigned int first_thread = warp_idx * kLanesPerWarp;
   std::vector<unsigned int> arrived;
   std::vector<unsigned int> absent;

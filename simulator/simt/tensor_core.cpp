@@ -59,6 +59,7 @@ Parts product_of(const Parts& a, const Parts& b) {
 
 // The number as a multiple of 2^unit_exponent, cut off towards zero.
 std::int64_t multiple_of_unit(const Parts& number, int unit_exponent) {
+  if (number.significand == 0) return 0;  // whose exponent may be above E
   const int shift = number.exponent - number.fraction_bits - unit_exponent;
   std::int64_t magnitude = 0;
   if (shift >= 0) {
@@ -145,14 +146,11 @@ float fused_sum(const std::uint16_t* a,
   for (int index = 0; index < num_terms; ++index) extraordinary.see(terms[index]);
   if (extraordinary.decide()) return extraordinary.result();
 
-  // Step 3: the largest exponent E of all terms that are not zero.
+  // Step 3: E, the largest exponent of all terms that are not zero, and at least −133.
   int largest_exponent = rules.lowest_exponent;
   for (int index = 0; index < num_terms; ++index) {
     const bool is_zero = terms[index].significand == 0;
     if (!is_zero) largest_exponent = std::max(largest_exponent, terms[index].exponent);
-  }
-  if (accumulator.significand == 0) {
-    largest_exponent = std::max(largest_exponent, rules.zero_c_exponent);
   }
   if (largest_exponent == MmaRules::kNone) return 0.0f;  // all terms are zero
 

@@ -21,20 +21,19 @@ enum class MmaInput : std::uint8_t {
 /// "bf16" or "f16", as PTX names them.
 const char* to_string(MmaInput input);
 
-/// Where the generations of tensor cores differ. The defaults are Hopper's; others exist to show
-/// what a difference does, and to find out what a device does.
+/// Where the generations of tensor cores differ. The defaults are Hopper's, each of them seen on an
+/// H200 (tests/golden/h200/mma.txt); others exist to show what a difference does, and to find out what a
+/// device does.
 struct MmaRules {
-  /// `lowest_exponent` and `zero_c_exponent` where there is none.
+  /// `lowest_exponent` where there is none.
   static constexpr int kNone = INT_MIN;
 
-  int fraction_bits = 25;        ///< terms are cut to multiples of 2^(E − this)
-  int products_per_sum = 16;     ///< products that are added at once; a longer k takes several sums
-  bool c_is_normalised = false;  ///< whether a subnormal C counts with the exponent of its leading
-                                 ///< bit instead of −126
-  int zero_c_exponent = kNone;   ///< the exponent that C = 0 takes part in E with
-  int lowest_exponent =
-      -133;  ///< E is at least this; measured, and seen with bfloat16 alone, whose
-             ///< products reach down there
+  int fraction_bits = 25;     ///< terms are cut to multiples of 2^(E − this)
+  int products_per_sum = 16;  ///< products that are added at once; a longer k takes several sums
+  /// Whether a subnormal C counts with the exponent of its leading bit instead of −126.
+  bool c_is_normalised = false;
+  /// E is at least this. Only products of bfloat16 numbers reach down there, so only they show it.
+  int lowest_exponent = -133;
 };
 
 /// One result of the instruction: c + Σ a[k] · b[k], summed as the tensor cores do.

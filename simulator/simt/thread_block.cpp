@@ -6,6 +6,7 @@
 
 #include "simulator/simt/checks.h"
 #include "simulator/simt/counters.h"
+#include "simulator/simt/error.h"
 #include "simulator/simt/running_lane.h"
 
 namespace pagelab::simt {
@@ -17,11 +18,6 @@ namespace {
 constexpr std::size_t kMaxThreads = 1024;       // of a thread block; a power of two, for the ring
 constexpr unsigned char kPoison = 0xff;         // NaN in every float format
 constexpr std::size_t kSharedAlignment = 4096;  // as strong as any instruction asks for
-
-// A thread that spins at a lock lets others run after so many atomics, and when no other thread can run,
-// it is believed to spin for ever after so many: other thread blocks may still be at work meanwhile.
-constexpr unsigned int kSpinsPerTurn = 64;
-constexpr unsigned int kHopelessSpins = 64 * 1024 * 1024;
 
 // Lanes of a warp that wait where others run together are overtaken so often at most: a lane that spins
 // at a lock comes before the one that holds it.
@@ -59,6 +55,7 @@ class RunningScope {
   lane.state = state;
   lane.waits_at = word;
   lane.pc = pc;
+  if (spin_watch_.is_suspicious()) note_state_for_spin_watch();
   one_less_runnable(running_thread_ / kLanesPerWarp);
   resume_next(lane.fiber->context());
 }
@@ -90,12 +87,14 @@ std::string ThreadBlock::run(const LaunchPlan& plan, uint3 cta_idx) {
     error_ = describe_stuck();
   }
   if (!error_.empty()) abandon_fibers();
+  spin_watch_.end();
   if (checked) pagelab::simt::end_thread_block();
   return std::exchange(error_, "");
 }
 
 void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
   plan_ = &plan;
+  spin_watch_.begin(*plan.progress, plan.config.cta.count());
   gridDim = plan.config.grid;
   blockDim = plan.config.cta;
   blockIdx = cta_idx;
@@ -155,8 +154,12 @@ void ThreadBlock::run_one_thread() {
   try {
     plan_->run_thread(plan_->body);
     return;
+  } catch (const Error& error) {
+    error_ = error.what();
   } catch (const std::exception& exception) {
-    error_ = exception.what();
+    error_ = place_of_thread(running_thread_) + " threw an exception: " + exception.what();
+  } catch (...) {
+    error_ = place_of_thread(running_thread_) + " threw something that is no exception.";
   }
   fail([this] { return error_; });
 }
@@ -167,6 +170,7 @@ void ThreadBlock::thread_returned() {
   Fiber* const fiber = std::exchange(lane.fiber, nullptr);
   lane.state = State::kReturned;
   ++num_returned_;
+  spin_watch_.note_step();
   one_less_runnable(running_thread_ / kLanesPerWarp);
   if (ready_begin_ != ready_end_) {
     Lane& next = lanes_[ready_[ready_begin_ % kMaxThreads]];
@@ -206,20 +210,17 @@ unsigned int ThreadBlock::existing_lanes(unsigned int warp_idx) const {
   return num_lanes >= kLanesPerWarp ? 0xffffffffu : (1u << num_lanes) - 1;
 }
 
-void ThreadBlock::take_turn_at(const void* address, const void* pc) {
-  if (address != spin_address_) {
-    spin_address_ = address;
-    num_spins_ = 0;
-  }
-  ++num_spins_;
-  if (num_spins_ % kSpinsPerTurn != 0) return;
-  if (ready_begin_ != ready_end_) {
-    const unsigned int thread = running_thread_;
-    make_ready(thread);
-    resume_next(lanes_[thread].fiber->context());
-  } else if (num_spins_ >= kHopelessSpins) {
-    fail_for_spinning(pc);
-  }
+void ThreadBlock::note_state_for_spin_watch() {
+  const FiberContext& stack = lanes_[running_thread_].fiber->context();
+  const std::byte* const begin = static_cast<const std::byte*>(stack.stack_begin);
+  spin_watch_.note_state(running_thread_, begin + stack.stack_bytes);
+}
+
+void ThreadBlock::give_turn_away() {
+  if (ready_begin_ == ready_end_) return;
+  const unsigned int thread = running_thread_;
+  make_ready(thread);
+  resume_next(lanes_[thread].fiber->context());
 }
 
 int ThreadBlock::barrier(const char* word, BarrierVote vote, int predicate, const void* pc) {
@@ -251,6 +252,7 @@ int ThreadBlock::barrier(const char* word, BarrierVote vote, int predicate, cons
 
 void ThreadBlock::release_barrier() {
   require_one_barrier();
+  spin_watch_.note_step();
   if (plan_->config.checks == Checks::kOn) all_threads_met();
   for (std::size_t thread = 0; thread < lanes_.size(); thread += kLanesPerWarp) {
     count_word(lanes_[thread].waits_at, lanes_[thread].pc);  // an instruction of each warp

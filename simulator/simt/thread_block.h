@@ -16,6 +16,7 @@
 #include "simulator/simt/fiber.h"
 #include "simulator/simt/launch.h"
 #include "simulator/simt/pending_copies.h"
+#include "simulator/simt/spinning.h"
 
 namespace pagelab::simt {
 
@@ -45,6 +46,7 @@ struct LaunchPlan {
   LaunchConfig config;                      ///< what was launched
   void (*run_thread)(const void* body);     ///< the kernel
   const void* body;                         ///< its arguments
+  GridProgress* progress;                   ///< of its thread blocks
   std::vector<uint3> thread_idx;            ///< coordinates of each flat thread index
   std::vector<std::uint16_t> thread_turns;  ///< flat thread indices, first to run first
   /// The same for the lanes of each warp.
@@ -102,11 +104,21 @@ class ThreadBlock {
   void enter_function(const void* call);
   void leave_function();  ///< \see enter_function
 
-  /// Before an atomic: a thread that comes to the same number again and again, as at a lock, lets the
-  /// others of its thread block run first, and fails when only it could free itself.
-  /// \param address  of the number
-  /// \param pc       where the atomic is
-  void take_turn_at(const void* address, const void* pc);
+  /// After an atomic: once in a while the others of the thread block have their turn, so that a thread
+  /// which spins at a lock does not keep the one from running that holds it. Fails where all spin for
+  /// ever (spinning.h).
+  /// \param has_changed  whether the memory holds something else than before
+  /// \param signature    a number that tells what was done, where, and with which numbers
+  /// \param pc           where the atomic is
+  void after_atomic(bool has_changed, std::uint64_t signature, const void* pc) {
+    if (!spin_watch_.note_atomic(running_thread_, has_changed, signature)) return;
+    if (spin_watch_.is_suspicious()) note_state_for_spin_watch();
+    if (!has_changed && spin_watch_.is_hopeless()) fail_for_spinning(pc);
+    give_turn_away();
+  }
+
+  /// Lets the others of the thread block run first.
+  void give_turn_away();
 
   /// The running thread's asynchronous copies (cp_async.h).
   PendingCopies& pending_copies() { return pending_copies_[running_thread_]; }
@@ -143,9 +155,9 @@ class ThreadBlock {
   };
 
   struct Warp {
-    std::uint8_t num_runnable = 0;  // lanes that neither wait nor have returned
-    std::vector<Meeting> meetings;  // that lack a lane
-    unsigned int at_converged = 0;    // lanes in meet_converged
+    std::uint8_t num_runnable = 0;     // lanes that neither wait nor have returned
+    std::vector<Meeting> meetings;     // that lack a lane
+    unsigned int at_converged = 0;     // lanes in meet_converged
     unsigned int num_overtakings = 0;  // of lanes in meet_converged by others, in a row
   };
 
@@ -182,6 +194,7 @@ class ThreadBlock {
   unsigned int next_of_converged(unsigned int warp_idx) const;
   unsigned int existing_lanes(unsigned int warp_idx) const;
   Fiber* take_fiber();
+  void note_state_for_spin_watch();
 
   // stuck.cpp: the sentences about threads that do not meet.
   [[noreturn]] void fail_for_spinning(const void* pc);
@@ -189,6 +202,7 @@ class ThreadBlock {
   std::string describe_stuck() const;
   std::string describe_stuck_meeting(unsigned int warp_idx) const;
   std::string describe_stuck_barrier() const;
+  std::string waiting_place(unsigned int thread) const;
   std::string describe_absent(const std::vector<unsigned int>& threads,
                               unsigned int first_thread,
                               const std::string& noun) const;
@@ -202,15 +216,14 @@ class ThreadBlock {
   std::vector<Warp> warps_;
   std::vector<PendingCopies>
       pending_copies_;                // [num_threads]; those of a thread that returns are lost
-  std::vector<Converged> converged_;    // [num_threads]
-  std::vector<CodePath> code_paths_;    // [num_threads] while the launch is counted
+  std::vector<Converged> converged_;  // [num_threads]
+  std::vector<CodePath> code_paths_;  // [num_threads] while the launch is counted
   std::uint64_t num_tickets_ = 0;
   std::vector<std::uint16_t> ready_;  // a ring: each thread is in it at most once
   std::uint32_t ready_begin_ = 0;
   std::uint32_t ready_end_ = 0;
   unsigned int running_thread_ = 0;
-  const void* spin_address_ = nullptr;  // the number that the running thread's atomics came to
-  unsigned int num_spins_ = 0;          // so many times in a row
+  SpinWatch spin_watch_;
   unsigned int num_returned_ = 0;
   unsigned int num_at_barrier_ = 0;
   unsigned int barrier_count_ = 0;   // predicates that were true so far

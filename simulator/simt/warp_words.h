@@ -16,7 +16,7 @@
 
 namespace pagelab::simt {
 
-/// All threads of the thread block meet here. \copydetails pagelab::simt::ThreadBlock::barrier
+/// All threads of the thread block meet here.
 void syncthreads();
 /// The same; \returns for how many threads the predicate is not zero
 int syncthreads_count(int predicate);
@@ -68,7 +68,7 @@ unsigned int match_all(unsigned int mask, std::uint64_t bits, int* predicate, co
 enum class Reduction : std::uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor };
 /// One number from those of all lanes of `mask`.
 unsigned int reduce(Reduction kind, unsigned int mask, unsigned int value, const void* pc);
-/// \copydoc reduce
+/// The same for signed numbers.
 int reduce(Reduction kind, unsigned int mask, int value, const void* pc);
 
 /// The bits of a number of up to 8 bytes.
@@ -96,46 +96,54 @@ inline Number from_bits(std::uint64_t bits) {
 /// A word of CUDA's: called, never inlined, and not instrumented.
 #define PAGELAB_SIMT_WORD [[gnu::noinline, gnu::no_sanitize("thread")]]
 
-template <typename Number>
-PAGELAB_SIMT_WORD Number __shfl_sync(unsigned int mask, Number value, int lane, int width = 32) {
-  using namespace pagelab::simt;
-  return from_bits<Number>(shuffle(Shuffle::kIndexed, mask, bits_of(value),
-                                   static_cast<unsigned int>(lane), width,
-                                   __builtin_return_address(0)));
-}
-template <typename Number>
-PAGELAB_SIMT_WORD Number
-__shfl_up_sync(unsigned int mask, Number value, unsigned int delta, int width = 32) {
-  using namespace pagelab::simt;
-  return from_bits<Number>(
-      shuffle(Shuffle::kUp, mask, bits_of(value), delta, width, __builtin_return_address(0)));
-}
-template <typename Number>
-PAGELAB_SIMT_WORD Number
-__shfl_down_sync(unsigned int mask, Number value, unsigned int delta, int width = 32) {
-  using namespace pagelab::simt;
-  return from_bits<Number>(
-      shuffle(Shuffle::kDown, mask, bits_of(value), delta, width, __builtin_return_address(0)));
-}
-template <typename Number>
-PAGELAB_SIMT_WORD Number
-__shfl_xor_sync(unsigned int mask, Number value, int lane_mask, int width = 32) {
-  using namespace pagelab::simt;
-  return from_bits<Number>(shuffle(Shuffle::kXor, mask, bits_of(value),
-                                   static_cast<unsigned int>(lane_mask), width,
-                                   __builtin_return_address(0)));
-}
-template <typename Number>
-PAGELAB_SIMT_WORD unsigned int __match_any_sync(unsigned int mask, Number value) {
-  using namespace pagelab::simt;
-  return match_any(mask, bits_of(value), __builtin_return_address(0));
-}
-template <typename Number>
-PAGELAB_SIMT_WORD unsigned int __match_all_sync(unsigned int mask, Number value, int* predicate) {
-  using namespace pagelab::simt;
-  return match_all(mask, bits_of(value), predicate, __builtin_return_address(0));
-}
+/// Overloads as CUDA has them, so that a short or a bool becomes an int here as well.
+#define PAGELAB_WARP_EXCHANGE_OF(Number)                                                          \
+  PAGELAB_SIMT_WORD inline Number __shfl_sync(unsigned int mask, Number value, int lane,          \
+                                              int width = 32) {                                   \
+    using namespace pagelab::simt;                                                                \
+    return from_bits<Number>(shuffle(Shuffle::kIndexed, mask, bits_of(value),                     \
+                                     static_cast<unsigned int>(lane), width,                      \
+                                     __builtin_return_address(0)));                               \
+  }                                                                                               \
+  PAGELAB_SIMT_WORD inline Number __shfl_up_sync(unsigned int mask, Number value,                 \
+                                                 unsigned int distance, int width = 32) {         \
+    using namespace pagelab::simt;                                                                \
+    return from_bits<Number>(shuffle(Shuffle::kUp, mask, bits_of(value), distance, width,         \
+                                     __builtin_return_address(0)));                               \
+  }                                                                                               \
+  PAGELAB_SIMT_WORD inline Number __shfl_down_sync(unsigned int mask, Number value,               \
+                                                   unsigned int distance, int width = 32) {       \
+    using namespace pagelab::simt;                                                                \
+    return from_bits<Number>(shuffle(Shuffle::kDown, mask, bits_of(value), distance, width,       \
+                                     __builtin_return_address(0)));                               \
+  }                                                                                               \
+  PAGELAB_SIMT_WORD inline Number __shfl_xor_sync(unsigned int mask, Number value, int lane_bits, \
+                                                  int width = 32) {                               \
+    using namespace pagelab::simt;                                                                \
+    return from_bits<Number>(shuffle(Shuffle::kXor, mask, bits_of(value),                         \
+                                     static_cast<unsigned int>(lane_bits), width,                 \
+                                     __builtin_return_address(0)));                               \
+  }                                                                                               \
+  PAGELAB_SIMT_WORD inline unsigned int __match_any_sync(unsigned int mask, Number value) {       \
+    using namespace pagelab::simt;                                                                \
+    return match_any(mask, bits_of(value), __builtin_return_address(0));                          \
+  }                                                                                               \
+  PAGELAB_SIMT_WORD inline unsigned int __match_all_sync(unsigned int mask, Number value,         \
+                                                         int* predicate) {                        \
+    using namespace pagelab::simt;                                                                \
+    return match_all(mask, bits_of(value), predicate, __builtin_return_address(0));               \
+  }
+PAGELAB_WARP_EXCHANGE_OF(int)
+PAGELAB_WARP_EXCHANGE_OF(unsigned int)
+PAGELAB_WARP_EXCHANGE_OF(long)
+PAGELAB_WARP_EXCHANGE_OF(unsigned long)
+PAGELAB_WARP_EXCHANGE_OF(long long)
+PAGELAB_WARP_EXCHANGE_OF(unsigned long long)
+PAGELAB_WARP_EXCHANGE_OF(float)
+PAGELAB_WARP_EXCHANGE_OF(double)
+#undef PAGELAB_WARP_EXCHANGE_OF
 
+/// Defines one word for one type of number.
 #define PAGELAB_WARP_REDUCTION(word, kind, Number)                            \
   PAGELAB_SIMT_WORD inline Number word(unsigned int mask, Number value) {     \
     using namespace pagelab::simt;                                            \
@@ -152,14 +160,22 @@ PAGELAB_WARP_REDUCTION(__reduce_or_sync, kOr, unsigned int)
 PAGELAB_WARP_REDUCTION(__reduce_xor_sync, kXor, unsigned int)
 #undef PAGELAB_WARP_REDUCTION
 
-/// CUDA's names; see syncthreads and its like above.
+/// CUDA's name of syncthreads.
 #define __syncthreads pagelab::simt::syncthreads
+/// CUDA's name of syncthreads_count.
 #define __syncthreads_count pagelab::simt::syncthreads_count
+/// CUDA's name of syncthreads_and.
 #define __syncthreads_and pagelab::simt::syncthreads_and
+/// CUDA's name of syncthreads_or.
 #define __syncthreads_or pagelab::simt::syncthreads_or
+/// CUDA's name of syncwarp.
 #define __syncwarp pagelab::simt::syncwarp
+/// CUDA's name of ballot_sync.
 #define __ballot_sync pagelab::simt::ballot_sync
+/// CUDA's name of all_sync.
 #define __all_sync pagelab::simt::all_sync
+/// CUDA's name of any_sync.
 #define __any_sync pagelab::simt::any_sync
+/// CUDA's name of activemask.
 #define __activemask pagelab::simt::activemask
 // NOLINTEND(google-global-names-in-headers, readability-identifier-naming)

@@ -1,6 +1,6 @@
 // h200_golden FOLDER: runs the golden steps and the teaching kernels on this machine's GPU and writes
-// naive_attention.txt, paged_attention_warp.txt, cache_write.txt and teaching_kernels.txt into the
-// folder; what a test compares with lies in tests/golden/h200.
+// naive_attention.txt, paged_attention_warp.txt, cache_write.txt, teaching_kernels.txt and words.txt
+// into the folder; what a test compares with lies in tests/golden/h200.
 
 #include <cstdio>
 #include <exception>
@@ -11,6 +11,7 @@
 #include "reference/contract/error.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
+#include "tests/gpu/words/word_cases.h"
 
 namespace {
 
@@ -57,6 +58,9 @@ int main(int argc, char** argv) try {
               "rung, seed, size, threads of a thread block or tile; hash of inputs, of outputs; "
               "first outputs as 32 bits",
               pagelab::test::teaching_kernel_lines(device));
+  write_table(folder / "words.txt", "the kernels of tests/gpu/words", device->name(),
+              "kernel and launch, hash of what it wrote, first of that",
+              pagelab::test::word_lines(device));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

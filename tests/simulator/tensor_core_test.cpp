@@ -216,6 +216,32 @@ TEST_SUITE("tensor core") {
     CHECK(sum_of(MmaInput::kBFloat16, 0.0f, {{0x1p-75, 0x1p-75}, {0x1p-75, 0x1p-75}}) == 0x1p-149f);
   }
 
+  TEST_CASE("E is at least minus 133 so terms below 2^-158 are cut off") {
+    constexpr MmaInput kBFloat16 = MmaInput::kBFloat16;
+    // The largest terms cancel. 7 · 73 = 511, and 511 · 2^-158 + 2^-158 = 2^-149, the smallest float.
+    const Product large = {0x1p-67, 0x1p-67};
+    const Product minus_large = {-0x1p-67, 0x1p-67};
+    const Product nearly_smallest = {7 * 0x1p-79, 73 * 0x1p-79};
+    CHECK(sum_of(kBFloat16, 0.0f, {large, minus_large, nearly_smallest, {0x1p-79, 0x1p-79}}) ==
+          0x1p-149f);
+    // The same in two halves of 2^-159, which an E of −134 would keep.
+    CHECK(bits_of_sum(
+              kBFloat16, 0.0f,
+              {large, minus_large, nearly_smallest, {0x1p-80, 0x1p-79}, {0x1p-80, 0x1p-79}}) == 0);
+  }
+
+  TEST_CASE("a subnormal C counts with exponent minus 126") {
+    // So the unit is 2^-151: 2^-150 + 2^-151 + 2^-151 make the smallest float, but where the last comes as
+    // two of 2^-152, those are cut off. With C's own exponent, −149, they would count.
+    const Product half_of_smallest = {0x1p-75, 0x1p-75};
+    const Product eighth_of_smallest = {0x1p-76, 0x1p-76};
+    CHECK(sum_of(MmaInput::kBFloat16, 0x1p-149f,
+                 {half_of_smallest, {0x1p-75, 0x1p-76}, {0x1p-75, 0x1p-76}}) == 0x1p-148f);
+    CHECK(sum_of(MmaInput::kBFloat16, 0x1p-149f,
+                 {half_of_smallest, {0x1p-75, 0x1p-76}, eighth_of_smallest, eighth_of_smallest}) ==
+          0x1p-149f);
+  }
+
   TEST_CASE("NaN and what has no value give the one NaN of the tensor cores") {
     for (const MmaInput input : kInputs) {
       const double infinity = kInfinity;

@@ -36,18 +36,18 @@ std::int64_t count_mismatches(const MmaRules& rules,
 }  // namespace
 
 std::vector<MmaVariant> all_mma_variants() {
-  std::vector<MmaVariant> variants;
-  // How C, zeros and tiny exponents count. The first of each list are the defaults.
+  std::vector<MmaVariant> variants = {{MmaRules{}}};
+  // How C and tiny exponents count.
   for (const bool c_is_normalised : {false, true}) {
-    for (const int zero_c_exponent : {MmaRules::kNone, -126, -127, -133, -149}) {
-      for (const int lowest_exponent :
-           {MmaRules::kNone, -126, -127, -128, -132, -133, -134, -149, -150, -252}) {
-        MmaRules rules;
-        rules.c_is_normalised = c_is_normalised;
-        rules.zero_c_exponent = zero_c_exponent;
-        rules.lowest_exponent = lowest_exponent;
-        variants.push_back({rules});
+    for (const int lowest_exponent :
+         {-133, MmaRules::kNone, -126, -127, -132, -134, -149, -150, -252}) {
+      MmaRules rules;
+      if (c_is_normalised == rules.c_is_normalised && lowest_exponent == rules.lowest_exponent) {
+        continue;  // the defaults
       }
+      rules.c_is_normalised = c_is_normalised;
+      rules.lowest_exponent = lowest_exponent;
+      variants.push_back({rules});
     }
   }
   // How many bits are kept, and how many products are added at once.
@@ -64,14 +64,11 @@ std::vector<MmaVariant> all_mma_variants() {
 }
 
 std::string to_string(const MmaRules& rules) {
-  const auto exponent = [](int value, const char* none) {
-    return value == MmaRules::kNone ? std::string(none) : std::to_string(value);
-  };
-  return fmt::format(
-      "{} bits, sums of {}, subnormal C counts with {}, zero C with {}, E at least {}",
-      rules.fraction_bits, rules.products_per_sum,
-      rules.c_is_normalised ? "its leading bit" : "-126",
-      exponent(rules.zero_c_exponent, "nothing"), exponent(rules.lowest_exponent, "anything"));
+  const std::string lowest_exponent =
+      rules.lowest_exponent == MmaRules::kNone ? "anything" : std::to_string(rules.lowest_exponent);
+  return fmt::format("{} bits, sums of {}, subnormal C counts with {}, E at least {}",
+                     rules.fraction_bits, rules.products_per_sum,
+                     rules.c_is_normalised ? "its leading bit" : "-126", lowest_exponent);
 }
 
 template <int kDepth>

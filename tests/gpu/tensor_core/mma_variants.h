@@ -19,11 +19,11 @@ struct MmaVariant {
   std::map<std::string, std::int64_t> by_category = {};  ///< those, by category; without zeros
 };
 
-/// The default rules first, then others: more or fewer bits, k in parts, and how C, zeros and tiny
-/// exponents count.
+/// The default rules first, then others: more or fewer bits, k in parts, and how C and tiny exponents
+/// count.
 std::vector<MmaVariant> all_mma_variants();
 
-/// "25 bits, sums of 16, C as its field, E of any size".
+/// "25 bits, sums of 16, subnormal C counts with -126, E at least -133".
 std::string to_string(const simt::MmaRules& rules);
 
 /// Counts the mismatches of every variant in a category, on all cores.
