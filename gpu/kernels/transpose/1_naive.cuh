@@ -11,7 +11,7 @@
 //                                        █
 //
 // Cost     8 · rows · columns bytes asked for, but the writes touch eight times their bytes: memory
-//          limits it, and most of each transaction is thrown away.
+//          limits it, and most of each transaction is thrown away: 12 % of a copy's speed on an H200.
 // Expects  arrays that do not overlap; thread blocks of whole warps.
 // Words    blockDim.y and threadIdx.y: a thread block may have a second direction. Its threads are
 //          numbered row by row, so the 32 threads of one y are a warp. A sector is the 32 bytes that

@@ -10,12 +10,13 @@
 //            output row c  ████████ ◀── tile[·][y] ◀───┘  and reads a column of it
 //
 // Cost     8 · rows · columns bytes, each sector used in full; one barrier; one wavefront for each
-//          access of a warp to the tile. Memory limits it, as it does a copy.
+//          access of a warp to the tile. Memory limits it.
 // Change   one word of padding a row: tile[y][x] lies in bank (33y + x) % 32 = (y + x) % 32, so the
 //          elements of a column lie in 32 different banks, as those of a row do.
 //
 //            rung 2, banks of a column:  5 5 5 5 …     here:  5 6 7 8 …
 //
+//          On an H200, 8192 × 8192 elements take 226 µs instead of 392: 56 % of a copy's speed.
 // Expects  arrays that do not overlap; thread blocks of whole warps.
 // Words    banks and wavefronts: 2_shared_tile.cuh.
 #pragma once
