@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "simulator/simt/launch.h"
@@ -243,6 +244,27 @@ TEST_SUITE("fault kernels") {
         CHECK(run_fault(device, fault, Twin::kSound).error == "");
       }
     }
+  }
+
+  TEST_CASE("faults in shared memory are reported on every host thread") {
+    const std::shared_ptr<Device> device = checked_simulator_device();
+    const std::vector<Fault> faults = faults_of(*device);
+    const auto errors = [&] {
+      std::vector<std::string> errors;
+      for (const Fault& fault : faults) {
+        errors.push_back(run_fault(device, fault, Twin::kFaulty).error);
+      }
+      return errors;
+    };
+    const std::vector<std::string> here = errors();
+    std::vector<std::string> there;
+    std::vector<std::string> elsewhere;
+    std::thread first([&] { there = errors(); });
+    std::thread second([&] { elsewhere = errors(); });
+    first.join();
+    second.join();
+    CHECK(there == here);
+    CHECK(elsewhere == here);
   }
 
   TEST_CASE("S6: the scan with its barrier sums up and the one without is a race") {
