@@ -1,5 +1,7 @@
 #include "simulator/simt/spinning.h"
 
+#include <unwind.h>
+
 namespace pagelab::simt {
 
 namespace {
@@ -15,21 +17,35 @@ constexpr std::uint64_t kHopeless = 64 * 1024 * 1024;
 // before; many while blocks have not begun, because a core that will run one may be slow to wake up.
 constexpr std::uint64_t kAtomicsPerLook = 512 * 1024;
 constexpr std::uint64_t kQuietLooks = 2;
-constexpr std::uint64_t kQuietLooksBeforeStart = 64;
+constexpr std::uint64_t kQuietLooksBeforeStart = 24;
 
-// A hash of the registers that a function must keep, and of the stack above. The calling kernel's
-// variables are all there, whatever the compiler has made of them.
-[[gnu::noinline, gnu::no_sanitize("address"), gnu::no_sanitize("thread")]] std::uint64_t
-state_of_stack(const void* stack_end) {
-  __builtin_unwind_init();  // puts the five registers right below the frame's address
-  const std::uint64_t* const begin =
-      static_cast<const std::uint64_t*>(__builtin_frame_address(0)) - 5;
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a's, of words
-  for (const std::uint64_t* word = begin; word < stack_end; ++word) {
-    hash = (hash ^ *word) * 0x100000001b3u;
-    hash ^= hash >> 32;
-  }
-  return hash;
+// The kernel's frame, as an unwinder of exceptions sees it: what its variables are in.
+struct KernelState {
+  const void* pc;         // where the kernel called
+  const void* stack_end;  // of its thread
+  std::uint64_t hash = 0;
+  bool is_found = false;
+};
+
+void add_to_hash(std::uint64_t& hash, std::uint64_t word) {
+  hash = (hash ^ word) * 0x100000001b3u;  // FNV-1a's, of words
+  hash ^= hash >> 32;
+}
+
+[[gnu::no_sanitize("address"), gnu::no_sanitize("thread")]] void add_stack(
+    std::uint64_t& hash, const std::uint64_t* begin, const void* end) {
+  for (const std::uint64_t* word = begin; word < end; ++word) add_to_hash(hash, *word);
+}
+
+_Unwind_Reason_Code visit_frame(_Unwind_Context* frame, void* data) {
+  KernelState& state = *static_cast<KernelState*>(data);
+  if (_Unwind_GetIP(frame) != reinterpret_cast<std::uintptr_t>(state.pc)) return _URC_NO_REASON;
+  // The registers that a called function keeps, by their numbers in DWARF: rbx, rbp, r12 to r15.
+  for (int number : {3, 6, 12, 13, 14, 15}) add_to_hash(state.hash, _Unwind_GetGR(frame, number));
+  add_stack(state.hash, reinterpret_cast<const std::uint64_t*>(_Unwind_GetCFA(frame)),
+            state.stack_end);
+  state.is_found = true;
+  return _URC_END_OF_STACK;
 }
 
 }  // namespace
@@ -58,8 +74,10 @@ void SpinWatch::mark(bool is_marked) {
   ++grid_->num_changes;
 }
 
-void SpinWatch::note_state(unsigned int thread, const void* stack_end) {
-  const bool is_same = lanes_[thread].states.saw(state_of_stack(stack_end));
+void SpinWatch::note_state(unsigned int thread, const void* pc, const void* stack_end) {
+  KernelState state = {pc, stack_end};
+  _Unwind_Backtrace(visit_frame, &state);
+  const bool is_same = state.is_found && lanes_[thread].states.saw(state.hash);
   num_same_states_ = is_same ? num_same_states_ + 1 : 0;
 }
 

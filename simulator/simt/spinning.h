@@ -71,8 +71,9 @@ class SpinWatch {
   bool is_suspicious() const { return num_fruitless_ >= kSuspicious; }
   /// If so, call this where a thread gives its turn away.
   /// \param thread     which
+  /// \param pc         where the kernel called
   /// \param stack_end  the end of its stack
-  void note_state(unsigned int thread, const void* stack_end);
+  void note_state(unsigned int thread, const void* pc, const void* stack_end);
   /// Whether all that the thread block does is spin, for ever.
   bool is_hopeless();
 

@@ -55,7 +55,7 @@ class RunningScope {
   lane.state = state;
   lane.waits_at = word;
   lane.pc = pc;
-  if (spin_watch_.is_suspicious()) note_state_for_spin_watch();
+  if (spin_watch_.is_suspicious()) note_state_for_spin_watch(pc);
   one_less_runnable(running_thread_ / kLanesPerWarp);
   resume_next(lane.fiber->context());
 }
@@ -210,10 +210,10 @@ unsigned int ThreadBlock::existing_lanes(unsigned int warp_idx) const {
   return num_lanes >= kLanesPerWarp ? 0xffffffffu : (1u << num_lanes) - 1;
 }
 
-void ThreadBlock::note_state_for_spin_watch() {
+void ThreadBlock::note_state_for_spin_watch(const void* pc) {
   const FiberContext& stack = lanes_[running_thread_].fiber->context();
   const std::byte* const begin = static_cast<const std::byte*>(stack.stack_begin);
-  spin_watch_.note_state(running_thread_, begin + stack.stack_bytes);
+  spin_watch_.note_state(running_thread_, pc, begin + stack.stack_bytes);
 }
 
 void ThreadBlock::give_turn_away() {
@@ -321,7 +321,8 @@ void ThreadBlock::meet_converged(const void* in,
 unsigned int ThreadBlock::next_of_converged(unsigned int warp_idx) const {
   const Warp& warp = warps_[warp_idx];
   const unsigned int first_thread = warp_idx * kLanesPerWarp;
-  const bool is_turn_of_oldest = warp.num_overtakings >= kMostOvertakings;
+  const bool is_turn_of_oldest =
+      spin_watch_.is_suspicious() || warp.num_overtakings >= kMostOvertakings;
   const auto goes_before = [&](unsigned int lane, unsigned int other) {
     const unsigned int thread = first_thread + lane;
     const unsigned int other_thread = first_thread + other;

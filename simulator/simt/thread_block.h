@@ -112,7 +112,7 @@ class ThreadBlock {
   /// \param pc           where the atomic is
   void after_atomic(bool has_changed, std::uint64_t signature, const void* pc) {
     if (!spin_watch_.note_atomic(running_thread_, has_changed, signature)) return;
-    if (spin_watch_.is_suspicious()) note_state_for_spin_watch();
+    if (spin_watch_.is_suspicious()) note_state_for_spin_watch(pc);
     if (!has_changed && spin_watch_.is_hopeless()) fail_for_spinning(pc);
     give_turn_away();
   }
@@ -194,7 +194,7 @@ class ThreadBlock {
   unsigned int next_of_converged(unsigned int warp_idx) const;
   unsigned int existing_lanes(unsigned int warp_idx) const;
   Fiber* take_fiber();
-  void note_state_for_spin_watch();
+  void note_state_for_spin_watch(const void* pc);
 
   // stuck.cpp: the sentences about threads that do not meet.
   [[noreturn]] void fail_for_spinning(const void* pc);
