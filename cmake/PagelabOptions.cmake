@@ -69,10 +69,11 @@ else()
   add_library(pagelab_checked_kernel INTERFACE)
   target_compile_definitions(pagelab_checked_kernel INTERFACE PAGELAB_CHECKED)
   # A vector is loaded whole (no -ftree-sra), and code stays in the order of the source, by which lanes that
-  # went apart find together again while they are counted (simulator/simt/counters.h).
+  # went apart find together again while they are counted (simulator/simt/counters.h); a hook at each step from
+  # one block of code to the next tells where a loop begins again.
   set(is_stepped $<AND:$<CONFIG:Debug>,$<BOOL:$<TARGET_PROPERTY:PAGELAB_STEPPED>>>)
   target_compile_options(pagelab_checked_kernel INTERFACE $<IF:${is_stepped},-O0,-O1> -fsanitize=thread,bounds -fno-optimize-sibling-calls
-    -gdwarf-4 -fno-reorder-blocks $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
+    -fsanitize-coverage=trace-pc -gdwarf-4 -fno-reorder-blocks -fno-thread-jumps $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
 endif()
 
 # pagelab_cuda_kernel: how nvcc compiles kernels. Like the host's code, it fuses nothing behind our back.

@@ -24,6 +24,7 @@
 
 #if !defined(__CUDACC__)
 #include "simulator/simt/cp_async.h"
+#include "simulator/simt/not_hooked.h"
 #endif
 
 namespace pagelab {
@@ -66,9 +67,9 @@ __device__ __forceinline__ void cp_async_wait() {
 /// \param global        source, a multiple of kBytes
 /// \param source_bytes  so many are read, the rest of the destination becomes zero
 template <int kBytes>
-[[gnu::noinline, gnu::no_sanitize("thread")]] void cp_async(void* shared,
-                                                            const void* global,
-                                                            int source_bytes = kBytes) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] void cp_async(void* shared,
+                                                    const void* global,
+                                                    int source_bytes = kBytes) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
   simt::begin_copy(shared, global, kBytes, static_cast<std::size_t>(source_bytes),
                    __builtin_return_address(0));
@@ -80,7 +81,7 @@ inline void cp_async_commit() { simt::commit_copies(); }
 /// Waits until at most kNumGroups of this thread's latest groups are under way.
 /// \tparam kNumGroups  0: all copies in groups have arrived
 template <int kNumGroups>
-[[gnu::noinline, gnu::no_sanitize("thread")]] void cp_async_wait() {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] void cp_async_wait() {
   static_assert(kNumGroups >= 0, "a number of groups");
   simt::wait_for_copies(kNumGroups, __builtin_return_address(0));
 }

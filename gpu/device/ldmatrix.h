@@ -23,6 +23,7 @@
 #include "reference/numerics/target.h"
 
 #if !defined(__CUDACC__)
+#include "simulator/simt/not_hooked.h"
 #include "simulator/simt/warp_collective.h"
 #include "simulator/simt/warp_matrix.h"
 #endif
@@ -83,9 +84,8 @@ template <int kMatrices, bool kTransposed>
 struct LdmatrixOfWarp {
   /// \param rows     [32] of which the first 8 · kMatrices count
   /// \param results  [32] where each lane's registers go
-  [[gnu::no_sanitize("thread")]] void operator()(
-      const simt::MatrixRow* const (&rows)[32],
-      MatrixRegisters<kMatrices>* const (&results)[32]) const {
+  [[PAGELAB_NOT_HOOKED]] void operator()(const simt::MatrixRow* const (&rows)[32],
+                                         MatrixRegisters<kMatrices>* const (&results)[32]) const {
     for (int lane = 0; lane < 32; ++lane) {
       const int group = lane / 4;
       const int pair = lane % 4;
@@ -131,48 +131,48 @@ template <int kMatrices, bool kTransposed>
 /// Loads one matrix. All 32 lanes of a warp call it together.
 /// \param r    this lane's elements
 /// \param row  lanes 0 to 7: the rows, in shared memory, at multiples of 16
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x1(std::uint32_t (&r)[1],
-                                                                      const void* row) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void ldmatrix_x1(std::uint32_t (&r)[1],
+                                                              const void* row) {
   simulated_ldmatrix<1, false>("ldmatrix.x1", r, row, __builtin_return_address(0));
 }
 
 /// Loads two matrices.
 /// \param r    this lane's elements of each
 /// \param row  lanes 0 to 15: the rows, in shared memory, at multiples of 16
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x2(std::uint32_t (&r)[2],
-                                                                      const void* row) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void ldmatrix_x2(std::uint32_t (&r)[2],
+                                                              const void* row) {
   simulated_ldmatrix<2, false>("ldmatrix.x2", r, row, __builtin_return_address(0));
 }
 
 /// Loads four matrices.
 /// \param r    this lane's elements of each
 /// \param row  lanes 0 to 31: the rows, in shared memory, at multiples of 16
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x4(std::uint32_t (&r)[4],
-                                                                      const void* row) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void ldmatrix_x4(std::uint32_t (&r)[4],
+                                                              const void* row) {
   simulated_ldmatrix<4, false>("ldmatrix.x4", r, row, __builtin_return_address(0));
 }
 
 /// Loads one matrix and transposes it. All 32 lanes of a warp call it together.
 /// \param r    this lane's elements
 /// \param row  lanes 0 to 7: the rows, in shared memory, at multiples of 16
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x1_trans(std::uint32_t (&r)[1],
-                                                                            const void* row) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void ldmatrix_x1_trans(std::uint32_t (&r)[1],
+                                                                    const void* row) {
   simulated_ldmatrix<1, true>("ldmatrix.x1.trans", r, row, __builtin_return_address(0));
 }
 
 /// Loads two matrices and transposes each. All 32 lanes of a warp call it together.
 /// \param r    this lane's elements
 /// \param row  lanes 0 to 15: the rows, in shared memory, at multiples of 16
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x2_trans(std::uint32_t (&r)[2],
-                                                                            const void* row) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void ldmatrix_x2_trans(std::uint32_t (&r)[2],
+                                                                    const void* row) {
   simulated_ldmatrix<2, true>("ldmatrix.x2.trans", r, row, __builtin_return_address(0));
 }
 
 /// Loads four matrices and transposes each. All 32 lanes of a warp call it together.
 /// \param r    this lane's elements
 /// \param row  lanes 0 to 31: the rows, in shared memory, at multiples of 16
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void ldmatrix_x4_trans(std::uint32_t (&r)[4],
-                                                                            const void* row) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void ldmatrix_x4_trans(std::uint32_t (&r)[4],
+                                                                    const void* row) {
   simulated_ldmatrix<4, true>("ldmatrix.x4.trans", r, row, __builtin_return_address(0));
 }
 

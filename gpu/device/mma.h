@@ -34,6 +34,7 @@
 #include "reference/numerics/target.h"
 
 #if !defined(__CUDACC__)
+#include "simulator/simt/not_hooked.h"
 #include "simulator/simt/tensor_core.h"
 #include "simulator/simt/warp_collective.h"
 #include "simulator/simt/warp_matrix.h"
@@ -92,8 +93,8 @@ struct MmaOfWarp {
 
   /// \param lanes    [32] fragments
   /// \param results  [32] where each lane's elements of D go
-  [[gnu::no_sanitize("thread")]] void operator()(const MmaFragments* const (&lanes)[32],
-                                                 MmaResult* const (&results)[32]) const {
+  [[PAGELAB_NOT_HOOKED]] void operator()(const MmaFragments* const (&lanes)[32],
+                                         MmaResult* const (&results)[32]) const {
     std::uint16_t a[16][kDepth];
     std::uint16_t b[kDepth][8];
     float c[16][8];
@@ -157,8 +158,10 @@ template <int kDepth>
 /// \param a  this lane's elements of A, two a register
 /// \param b  this lane's elements of B, two a register
 /// \param c  this lane's elements of C
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k16_bf16(
-    float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], const float (&c)[4]) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void mma_m16n8k16_bf16(float (&d)[4],
+                                                                    const std::uint32_t (&a)[4],
+                                                                    const std::uint32_t (&b)[2],
+                                                                    const float (&c)[4]) {
   simulated_mma<16>("mma.m16n8k16.bf16", simt::MmaInput::kBFloat16, d, a, b, c,
                     __builtin_return_address(0));
 }
@@ -168,8 +171,10 @@ template <int kDepth>
 /// \param a  this lane's elements of A, two a register
 /// \param b  this lane's elements of B, two a register
 /// \param c  this lane's elements of C
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k16_f16(
-    float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2], const float (&c)[4]) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void mma_m16n8k16_f16(float (&d)[4],
+                                                                   const std::uint32_t (&a)[4],
+                                                                   const std::uint32_t (&b)[2],
+                                                                   const float (&c)[4]) {
   simulated_mma<16>("mma.m16n8k16.f16", simt::MmaInput::kFloat16, d, a, b, c,
                     __builtin_return_address(0));
 }
@@ -179,8 +184,10 @@ template <int kDepth>
 /// \param a  this lane's elements of A, two a register
 /// \param b  this lane's elements of B, two a register
 /// \param c  this lane's elements of C
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k8_bf16(
-    float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[1], const float (&c)[4]) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void mma_m16n8k8_bf16(float (&d)[4],
+                                                                   const std::uint32_t (&a)[2],
+                                                                   const std::uint32_t (&b)[1],
+                                                                   const float (&c)[4]) {
   simulated_mma<8>("mma.m16n8k8.bf16", simt::MmaInput::kBFloat16, d, a, b, c,
                    __builtin_return_address(0));
 }
@@ -190,8 +197,10 @@ template <int kDepth>
 /// \param a  this lane's elements of A, two a register
 /// \param b  this lane's elements of B, two a register
 /// \param c  this lane's elements of C
-[[gnu::noinline, gnu::no_sanitize("thread")]] inline void mma_m16n8k8_f16(
-    float (&d)[4], const std::uint32_t (&a)[2], const std::uint32_t (&b)[1], const float (&c)[4]) {
+[[gnu::noinline, PAGELAB_NOT_HOOKED]] inline void mma_m16n8k8_f16(float (&d)[4],
+                                                                  const std::uint32_t (&a)[2],
+                                                                  const std::uint32_t (&b)[1],
+                                                                  const float (&c)[4]) {
   simulated_mma<8>("mma.m16n8k8.f16", simt::MmaInput::kFloat16, d, a, b, c,
                    __builtin_return_address(0));
 }

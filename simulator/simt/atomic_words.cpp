@@ -103,7 +103,7 @@ std::uint64_t signature_of(const Number* address, Number old, Number operand, co
 
 void check(const void* address, std::size_t bytes, const void* pc) {
   if (running_config()->checks == Checks::kOn) {
-    count_access(address, bytes, AccessKind::kAtomic, pc);
+    if (is_counting()) count_access(address, bytes, AccessKind::kAtomic, pc);
     check_access(address, bytes, AccessKind::kAtomic, pc);
   }
 }

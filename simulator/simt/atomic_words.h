@@ -8,6 +8,8 @@
 /// Source: CUDA C++ Programming Guide, "Atomic Functions".
 #pragma once
 
+#include "simulator/simt/not_hooked.h"
+
 namespace pagelab::simt {
 
 /// What an atomic does with the old value and the operand.
@@ -45,11 +47,10 @@ void fence();
 // NOLINTBEGIN(google-global-names-in-headers, readability-identifier-naming): in CUDA these names are
 // global.
 /// Defines one word for one type of number.
-#define PAGELAB_ATOMIC(word, kind, Number)                                           \
-  [[gnu::noinline, gnu::no_sanitize("thread")]] inline Number word(Number* address,  \
-                                                                   Number operand) { \
-    return pagelab::simt::atomic(pagelab::simt::Atomic::kind, address, operand,      \
-                                 __builtin_return_address(0));                       \
+#define PAGELAB_ATOMIC(word, kind, Number)                                                    \
+  [[gnu::noinline, PAGELAB_NOT_HOOKED]] inline Number word(Number* address, Number operand) { \
+    return pagelab::simt::atomic(pagelab::simt::Atomic::kind, address, operand,               \
+                                 __builtin_return_address(0));                                \
   }
 /// Defines one word for the integers that CUDA has it for.
 #define PAGELAB_ATOMIC_OF_INTEGERS(word, kind) \
@@ -76,11 +77,11 @@ PAGELAB_ATOMIC(atomicDec, kDecrement, unsigned int)
 #undef PAGELAB_ATOMIC
 
 /// Defines atomicCAS for one type of number.
-#define PAGELAB_ATOMIC_CAS(Number)                                              \
-  [[gnu::noinline, gnu::no_sanitize("thread")]] inline Number atomicCAS(        \
-      Number* address, Number expected, Number desired) {                       \
-    return pagelab::simt::atomic_compare_and_swap(address, expected, desired,   \
-                                                  __builtin_return_address(0)); \
+#define PAGELAB_ATOMIC_CAS(Number)                                                                \
+  [[gnu::noinline, PAGELAB_NOT_HOOKED]] inline Number atomicCAS(Number* address, Number expected, \
+                                                                Number desired) {                 \
+    return pagelab::simt::atomic_compare_and_swap(address, expected, desired,                     \
+                                                  __builtin_return_address(0));                   \
   }
 PAGELAB_ATOMIC_CAS(int)
 PAGELAB_ATOMIC_CAS(unsigned int)

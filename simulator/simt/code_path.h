@@ -19,11 +19,19 @@ class CodePath {
   void call(const void* call) {
     if (depth_ < kMostCalls) addresses_[depth_] = call;
     ++depth_;
+    set_place(nullptr);
   }
   /// It is left.
   void leave() { --depth_; }
   /// Where the thread is in the innermost function.
   void set_place(const void* place) { addresses_[known_depth()] = place; }
+
+  /// The place that was set last.
+  const void* place() const { return addresses_[known_depth()]; }
+  /// Whether an address of the innermost function comes before this place, or is it.
+  bool is_back_from_here(const void* address) const {
+    return !std::less<const void*>()(place(), address);
+  }
 
   /// Whether this place comes before the other.
   bool operator<(const CodePath& other) const {

@@ -115,6 +115,8 @@ MemoryCounts counts_of(MemoryKind kind, const MemoryRequest& request) {
     const SharedWork work = shared_atomic_work_of(request);
     counts.wavefronts = work.wavefronts;
     counts.conflicts = work.conflicts;
+  } else if (kind == MemoryKind::kGlobalAtomic) {
+    counts.sectors = atomic_sectors_of(request);
   } else if (request.bytes > 0) {
     counts.sectors = sectors_of(request);
   }
@@ -240,7 +242,7 @@ CountedLaunch::~CountedLaunch() {
 }
 
 void count_access(const void* address, std::size_t bytes, AccessKind kind, const void* pc) {
-  if (!is_counting() || checked_memory == nullptr) return;
+  if (checked_memory == nullptr) return;  // code of the host's
   const Space space = space_of(address);
   if (space == Space::kElsewhere) return;
   const auto first_byte = reinterpret_cast<std::uintptr_t>(address);
@@ -252,7 +254,6 @@ void count_copy(const void* shared,
                 const void* global,
                 std::size_t source_bytes,
                 const void* pc) {
-  if (!is_counting()) return;
   const auto source = reinterpret_cast<std::uintptr_t>(global);
   const auto destination = reinterpret_cast<std::uintptr_t>(shared);
   wait_for_request({MemoryKind::kAsyncCopy, source, source_bytes, destination, bytes, pc});
@@ -266,8 +267,11 @@ void note_return() {
   if (running_thread_block != nullptr) running_thread_block->leave_function();
 }
 
+void note_block(const void* block) {
+  if (running_thread_block != nullptr) running_thread_block->enter_block(block);
+}
+
 void count_word(const char* word, const void* pc) {
-  if (!is_counting()) return;
   ++(*counters_of_pc)[pc].words[static_cast<std::size_t>(word_kind(word))];
 }
 

@@ -8,7 +8,7 @@
 ///
 /// While it counts, the lanes of a warp march in step: each waits at every access to global or shared
 /// memory until the others of its warp have come or wait elsewhere; those at the first place of the
-/// code then make one request, as they would on a GPU.
+/// code then make one request, as they would on a GPU. At the end of a loop they wait in the same way.
 ///
 /// Abstracted: arithmetic, branches and loads of parameters are not seen, so they are not counted,
 /// and neither are local arrays (registers, or local memory), caches and time. The compiler of a GPU
@@ -151,8 +151,9 @@ extern constinit thread_local bool counts_launch;
 /// Whether a launch of this host thread is being counted.
 inline bool is_counting() { return counts_launch; }
 
-/// The running thread is about to access memory. While it counts, the thread waits here for the lanes
-/// that make the same request; else nothing happens.
+// The functions below are called while a launch is being counted, and only then.
+
+/// The running thread is about to access memory. It waits here for the lanes that make the same request.
 /// \param address  first byte
 /// \param bytes    of the access
 /// \param kind     what it does
@@ -177,6 +178,11 @@ void count_copy(const void* shared,
 void note_call(const void* call);
 /// It returns from there.
 void note_return();
+
+/// The running thread goes on with another block of the code. Where that is a step back, to the beginning
+/// of a loop, it waits for lanes that are still on their way to the end of it.
+/// \param block  an address in the block
+void note_block(const void* block);
 
 /// A warp executes a word by which its lanes meet.
 /// \param word  CUDA's name for it

@@ -60,7 +60,7 @@ void begin_copy(
   require_multiple(shared, "destination", bytes, pc);
   require_multiple(global, "source", bytes, pc);
   if (is_checked()) {
-    count_copy(shared, bytes, global, source_bytes, pc);
+    if (is_counting()) count_copy(shared, bytes, global, source_bytes, pc);
     if (source_bytes > 0) check_access(global, source_bytes, AccessKind::kRead, pc);
     mark_in_flight(shared, bytes, pc);
   }

@@ -33,15 +33,23 @@ struct MemoryRequest {
 /// Sectors of global memory that the lanes touch, each counted once.
 unsigned int sectors_of(const MemoryRequest& request);
 
+/// The same for atomics: lanes that change the same number take turns, and a sector counts in each turn.
+/// \source  Seen on an H200: docs/measurements/2026-11-29-h200-simulator.txt, histogram/1_global_atomics
+unsigned int atomic_sectors_of(const MemoryRequest& request);
+
 /// What shared memory has to do for a request.
 struct SharedWork {
   unsigned int wavefronts = 0;  ///< times that the banks are read or written, one after the other
   unsigned int conflicts = 0;   ///< wavefronts beyond those that the width of the access needs
 };
 
-/// Up to 4 bytes a lane, the whole warp is served at once; 8 bytes, half a warp; 16 bytes, a quarter.
+/// Up to 4 bytes a lane, the whole warp is served at once; 8 bytes, half a warp; 16 bytes, a quarter. Both
+/// halves, or the two quarters of a half, are served at once where each lane wants the same as its
+/// neighbour (lane ^ 1), or each the same as the next but one (lane ^ 2).
 /// Lanes served at once that want different words of the same bank wait for each other; the same word
 /// is read once for all of them.
+/// \source  For neighbours that want the same, no document: 16 bytes seen on an H200
+///          (docs/measurements/2026-11-29-h200-simulator.txt, matmul/2_tiled), 8 bytes taken to be alike
 SharedWork shared_work_of(const MemoryRequest& request);
 
 /// The same for atomics: lanes that change the same word wait for each other too.

@@ -114,6 +114,7 @@ void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
   ready_end_ = 0;
   num_returned_ = 0;
   num_at_barrier_ = 0;
+  is_computing_ = false;
   barrier_count_ = 0;
   for (std::uint16_t thread : plan.thread_turns) make_ready(thread);
   std::memset(dynamic_shared(), kPoison, plan.config.shared_bytes);
@@ -254,9 +255,7 @@ void ThreadBlock::release_barrier() {
   require_one_barrier();
   spin_watch_.note_step();
   if (plan_->config.checks == Checks::kOn) all_threads_met();
-  for (std::size_t thread = 0; thread < lanes_.size(); thread += kLanesPerWarp) {
-    count_word(lanes_[thread].waits_at, lanes_[thread].pc);  // an instruction of each warp
-  }
+  if (is_counting()) count_barrier();
   barrier_result_ = std::exchange(barrier_count_, 0);
   num_at_barrier_ = 0;
   for (unsigned int warp_idx = 0; warp_idx < warps_.size(); ++warp_idx) {
@@ -264,6 +263,19 @@ void ThreadBlock::release_barrier() {
         static_cast<std::uint8_t>(__builtin_popcount(existing_lanes(warp_idx)));
   }
   for (std::uint16_t thread : plan_->thread_turns) make_ready(thread);
+}
+
+void ThreadBlock::compute_for(const WarpCompute& compute, const WarpExchange& lanes) {
+  is_computing_ = true;
+  compute.run(compute.compute, lanes);
+  is_computing_ = false;
+}
+
+// It is an instruction of each warp.
+void ThreadBlock::count_barrier() const {
+  for (std::size_t thread = 0; thread < lanes_.size(); thread += kLanesPerWarp) {
+    count_word(lanes_[thread].waits_at, lanes_[thread].pc);
+  }
 }
 
 void ThreadBlock::meet(const char* word,
@@ -298,8 +310,8 @@ void ThreadBlock::meet(const char* word,
     return;
   }
   // The last lane computes, lets the others go on, and goes on itself.
-  count_word(word, pc);
-  compute.run(compute.compute, meeting->lanes);
+  if (is_counting()) count_word(word, pc);
+  compute_for(compute, meeting->lanes);
   warp.meetings.erase(meeting);
   make_warp_ready(warp_idx, expected & ~(1u << lane_idx));
 }
@@ -357,12 +369,21 @@ void ThreadBlock::release_converged(unsigned int warp_idx) {
   warp.at_converged &= ~group.mask;
   const bool has_overtaken = warp.at_converged != 0 && warp.num_overtakings < kMostOvertakings;
   warp.num_overtakings = has_overtaken ? warp.num_overtakings + 1 : 0;
-  const WarpCompute compute = converged_[next_thread].compute;
-  compute.run(compute.compute, group);
+  compute_for(converged_[next_thread].compute, group);
   make_warp_ready(warp_idx, group.mask);
 }
 
 void ThreadBlock::enter_function(const void* call) { code_paths_[running_thread_].call(call); }
+
+void ThreadBlock::enter_block(const void* block) {
+  if (is_computing_) return;
+  CodePath& path = code_paths_[running_thread_];
+  if (path.is_back_from_here(block)) {
+    const auto do_nothing = [](const void*, const WarpExchange&) {};
+    meet_converged(nullptr, nullptr, {do_nothing, nullptr}, path.place());
+  }
+  path.set_place(block);
+}
 
 void ThreadBlock::leave_function() { code_paths_[running_thread_].leave(); }
 

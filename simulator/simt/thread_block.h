@@ -102,6 +102,9 @@ class ThreadBlock {
   /// While a launch is counted: the running thread calls a function, and comes back.
   /// \param call  where it will return to
   void enter_function(const void* call);
+  /// The same: it goes on with another block of the code.
+  /// \param block  an address in it
+  void enter_block(const void* block);
   void leave_function();  ///< \see enter_function
 
   /// After an atomic: once in a while the others of the thread block have their turn, so that a thread
@@ -190,6 +193,8 @@ class ThreadBlock {
   void make_ready(unsigned int thread);
   void make_warp_ready(unsigned int warp_idx, unsigned int mask);
   void release_barrier();
+  void count_barrier() const;
+  void compute_for(const WarpCompute& compute, const WarpExchange& lanes);
   void release_converged(unsigned int warp_idx);
   unsigned int next_of_converged(unsigned int warp_idx) const;
   unsigned int existing_lanes(unsigned int warp_idx) const;
@@ -219,6 +224,7 @@ class ThreadBlock {
   std::vector<Converged> converged_;  // [num_threads]
   std::vector<CodePath> code_paths_;  // [num_threads] while the launch is counted
   std::uint64_t num_tickets_ = 0;
+  bool is_computing_ = false;         // for lanes that met: not a step of the running thread
   std::vector<std::uint16_t> ready_;  // a ring: each thread is in it at most once
   std::uint32_t ready_begin_ = 0;
   std::uint32_t ready_end_ = 0;

@@ -71,6 +71,11 @@ void __tsan_func_exit(void*) {
   if (is_counting()) pagelab::simt::note_return();
 }
 
+// A step from one block of the code to the next (-fsanitize-coverage=trace-pc).
+void __sanitizer_cov_trace_pc() {
+  if (is_counting()) pagelab::simt::note_block(__builtin_return_address(0));
+}
+
 // What the compiler may call besides, and what says nothing about device memory.
 void __tsan_init() {}
 void __tsan_vptr_update(void*, void*) {}

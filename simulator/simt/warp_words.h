@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "simulator/simt/not_hooked.h"
+
 namespace pagelab::simt {
 
 /// All threads of the thread block meet here.
@@ -94,7 +96,7 @@ inline Number from_bits(std::uint64_t bits) {
 // global.
 
 /// A word of CUDA's: called, never inlined, and not instrumented.
-#define PAGELAB_SIMT_WORD [[gnu::noinline, gnu::no_sanitize("thread")]]
+#define PAGELAB_SIMT_WORD [[gnu::noinline, PAGELAB_NOT_HOOKED]]
 
 /// Overloads as CUDA has them, so that a short or a bool becomes an int here as well.
 #define PAGELAB_WARP_EXCHANGE_OF(Number)                                                          \

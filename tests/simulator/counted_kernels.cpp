@@ -118,6 +118,15 @@ __global__ void different_trips(const float* x, float* y) {
   y[t] = sum;
 }
 
+__global__ void skipped_rest(const float* x, float* y) {
+  const unsigned int t = threadIdx.x;
+  for (unsigned int row = 0; row < 3; ++row) {
+    const float element = x[32 * row + t];
+    if ((static_cast<unsigned int>(element) + row) % 2 == 0) continue;
+    y[32 * row + t] = element;
+  }
+}
+
 __global__ void early_return(const float* x, float* y) {
   const unsigned int t = threadIdx.x;
   if (t % 4 == 0) return;
@@ -262,6 +271,9 @@ void count_two_calls(const float* x, const float* z, float* y) {
 }
 void count_different_trips(const float* x, float* y) {
   launch_checked("different_trips", 1, 32, [&] { different_trips(x, y); });
+}
+void count_skipped_rest(const float* x, float* y) {
+  launch_checked("skipped_rest", 1, 32, [&] { skipped_rest(x, y); });
 }
 void count_early_return(const float* x, float* y) {
   launch_checked("early_return", 1, 32, [&] { early_return(x, y); });

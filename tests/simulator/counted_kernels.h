@@ -37,6 +37,8 @@ void count_halves(const float* x, const float* z, float* y, bool calls_function)
 void count_two_calls(const float* x, const float* z, float* y);
 /// Lane t adds up x[t], x[32 + t], … of t % 3 + 1 rows, and stores the sum.
 void count_different_trips(const float* x, float* y);
+/// In each of three rounds all lanes read x, and every second one goes on to write y.
+void count_skipped_rest(const float* x, float* y);
 /// Lanes t % 4 == 0 return at once; of the others, odd ones read x; all of these store to y.
 void count_early_return(const float* x, float* y);
 

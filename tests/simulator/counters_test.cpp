@@ -202,6 +202,14 @@ TEST_SUITE("simt counters") {
     check_equal(counters.of(MemoryKind::kGlobalStore), global(1, 32, 128, 4));
   }
 
+  TEST_CASE("lanes that skip the rest of a round wait for the others at its end") {
+    const Arrays arrays;
+    const Counters counters =
+        totals_of([&] { count_skipped_rest(arrays.x.data(), arrays.y.data()); });
+    check_equal(counters.of(MemoryKind::kGlobalLoad), global(3, 96, 384, 12));
+    check_equal(counters.of(MemoryKind::kGlobalStore), global(3, 48, 192, 12));
+  }
+
   TEST_CASE("lanes that call the same function from different places make no request together") {
     const Arrays arrays;
     const Counters counters =
@@ -222,7 +230,7 @@ TEST_SUITE("simt counters") {
   TEST_CASE("atomics are requests of their own and wait at the same word of shared memory") {
     const Numbers<int> numbers("numbers");
     const Counters all_at_one = totals_of([&] { count_global_atomics(numbers.data(), 1); });
-    check_equal(all_at_one.of(MemoryKind::kGlobalAtomic), global(1, 32, 128, 1));
+    check_equal(all_at_one.of(MemoryKind::kGlobalAtomic), global(1, 32, 128, 32));
     const Counters spread = totals_of([&] { count_global_atomics(numbers.data(), 32); });
     check_equal(spread.of(MemoryKind::kGlobalAtomic), global(1, 32, 128, 4));
     CHECK(numbers.values()[0] == 33);

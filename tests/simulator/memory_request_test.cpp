@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+using pagelab::simt::atomic_sectors_of;
 using pagelab::simt::kLanesPerWarp;
 using pagelab::simt::MemoryRequest;
 using pagelab::simt::sectors_of;
@@ -96,6 +97,41 @@ TEST_SUITE("simt memory request") {
     check_work(shared_work_of(strided(16, 16)), 4, 0);
     check_work(shared_work_of(strided(8, 8, 0, 0x0000ffffu)), 1, 0);
     check_work(shared_work_of(strided(16, 16, 0, 0x000000ffu)), 1, 0);
+  }
+
+  TEST_CASE("parts of the warp are served at once where neighbours want the same") {
+    // H200, matmul/2_tiled: 16 bytes a lane, the same for each half of the warp, take 2 wavefronts.
+    MemoryRequest halves = strided(16, 0);
+    for (unsigned int lane_idx = 16; lane_idx < 32; ++lane_idx) halves.addresses[lane_idx] += 64;
+    check_work(shared_work_of(halves), 2, 0);
+    // 8 bytes, each twice, by neighbours or by lanes two apart: 16 pairs of words fill the banks once.
+    MemoryRequest pairs = strided(8, 0);
+    MemoryRequest next_but_one = strided(8, 0);
+    for (unsigned int lane_idx = 0; lane_idx < 32; ++lane_idx) {
+      pairs.addresses[lane_idx] += 8 * (lane_idx / 2);
+      next_but_one.addresses[lane_idx] += 8 * (lane_idx / 4 * 2 + lane_idx % 2);
+    }
+    check_work(shared_work_of(pairs), 1, 0);
+    check_work(shared_work_of(next_but_one), 1, 0);
+    // Lanes four apart do not count.
+    MemoryRequest four_apart = strided(8, 0);
+    for (unsigned int lane_idx = 0; lane_idx < 32; ++lane_idx) {
+      four_apart.addresses[lane_idx] += 8 * (lane_idx / 8 * 4 + lane_idx % 4);
+    }
+    check_work(shared_work_of(four_apart), 2, 0);
+  }
+
+  TEST_CASE("global atomics on the same number take turns") {
+    CHECK(atomic_sectors_of(strided(4, 4)) == 4);
+    CHECK(atomic_sectors_of(strided(4, 0)) == 32);
+    CHECK(atomic_sectors_of(strided(4, 4, 0, 0xffu)) == 1);
+    // H200, histogram/1_global_atomics: 11 numbers by 32 lanes, the first 10 of them three times: 3 turns
+    // of 2 sectors (numbers 0 to 7 and 8 to 10).
+    MemoryRequest bins = strided(4, 0);
+    for (unsigned int lane_idx = 0; lane_idx < 32; ++lane_idx) {
+      bins.addresses[lane_idx] += 4 * (lane_idx * 7 % 11);
+    }
+    CHECK(atomic_sectors_of(bins) == 6);
   }
 
   TEST_CASE("wide accesses that are not neighbours conflict within their part of the warp") {
