@@ -110,7 +110,9 @@ void set_states(const Access& access, const MemoryRegion& region, ByteState stat
 }  // namespace
 
 bool note_divided_word(
-    const MemoryRegion& region, Cell& word, AccessKind kind, Stamp mine, Site site) {
+    const MemoryRegion& region, std::size_t offset, AccessKind kind, Stamp mine, Site site) {
+  if (!are_written<kWordBytes>(region.states + offset)) return false;
+  Cell& word = region.cells[offset / kWordBytes];
   const std::size_t step = kWordBytes >> static_cast<unsigned>(word.grain);
   bool is_of_earlier_launches = true;
   for (std::size_t byte = 0; byte < kWordBytes; byte += step) {

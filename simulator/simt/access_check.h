@@ -59,15 +59,26 @@ inline Cell* cell_of(const MemoryRegion& region, std::size_t offset) {
   return word + offset % 4 * region.cells_per_plane;
 }
 
-/// Notes an access of 4 bytes whose halves or bytes have cells of their own, where nothing else is
-/// remarkable. \returns false if a closer look is needed
+/// Notes an access of 4 aligned bytes, whose halves or bytes may have cells of their own, where nothing
+/// else is remarkable. \returns false if a closer look is needed
 /// \param region  that holds them
-/// \param word    the cell of the first byte
+/// \param offset  of the first byte in the region
 /// \param kind    kRead or kWrite
 /// \param mine    of the running thread
 /// \param site    where
 bool note_divided_word(
-    const MemoryRegion& region, Cell& word, AccessKind kind, Stamp mine, Site site);
+    const MemoryRegion& region, std::size_t offset, AccessKind kind, Stamp mine, Site site);
+
+/// Whether bytes are written, all of them.
+/// \tparam kBytes  1, 2 or 4
+/// \param states   of the first byte and the next
+template <std::size_t kBytes>
+inline bool are_written(const ByteState* states) {
+  constexpr std::uint32_t kAllWritten = 0x01010101u * static_cast<unsigned>(ByteState::kWritten);
+  std::uint32_t all = kAllWritten;
+  std::memcpy(&all, states, kBytes);
+  return all == kAllWritten;
+}
 
 /// Notes an access of up to 4 aligned bytes where nothing is remarkable: they are written already,
 /// have a cell of their own, and nobody races. \returns false if a closer look is needed
@@ -76,17 +87,34 @@ template <std::size_t kBytes, AccessKind kKind>
                                                      std::size_t offset,
                                                      Stamp mine,
                                                      Site site) {
-  constexpr std::uint32_t kAllWritten = 0x01010101u * static_cast<unsigned>(ByteState::kWritten);
-  std::uint32_t states = kAllWritten;
-  std::memcpy(&states, region.states + offset, kBytes);
-  if (states != kAllWritten) return false;
+  if (!are_written<kBytes>(region.states + offset)) return false;
   Cell* const cell = cell_of<kBytes>(region, offset);
-  if (cell == nullptr) {
-    return kBytes == 4 && note_divided_word(region, region.cells[offset / 4], kKind, mine, site);
-  }
+  if (cell == nullptr) return false;
   if constexpr (kKind == AccessKind::kRead)
     return note_read_fast(*cell, mine, site, happens_before);
   return note_write_fast(*cell, mine, site, happens_before);
+}
+
+/// Checks and notes a load or store of a width that one instruction has, where something is remarkable.
+/// Apart from the common case, so that a hook saves no registers for it.
+/// \tparam kBytes  1, 2, 4, 8 or 16
+/// \tparam kKind   kRead or kWrite
+/// \param address  first byte
+/// \param pc       the hook's return address
+template <std::size_t kBytes, AccessKind kKind>
+[[gnu::noinline]] void check_closely(const void* address, const void* pc) {
+  const MemoryRegion* const region = checked_memory->region_of(address);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(address) % kBytes == 0;
+  if (kBytes >= 4 && region != nullptr && is_aligned) {
+    const std::size_t offset = region->offset_of(address);
+    const Stamp mine = happens_before.stamp_of(running_thread_block->running_thread());
+    std::size_t done = 0;
+    while (done < kBytes && note_divided_word(*region, offset + done, kKind, mine, site_of(pc))) {
+      done += 4;
+    }
+    if (done == kBytes) return;
+  }
+  check_any_access(address, kBytes, kKind, pc, Alignment::kByWidth);
 }
 
 /// Checks and notes a load or store of a width that one instruction has, in a few nanoseconds where
@@ -102,8 +130,7 @@ template <std::size_t kBytes, AccessKind kKind>
   const MemoryRegion* const region = checked_memory->region_of(address);
   if (region == nullptr && !is_null(address)) return;
   if (region != nullptr && reinterpret_cast<std::uintptr_t>(address) % kBytes == 0) {
-    const std::size_t offset =
-        static_cast<std::size_t>(static_cast<const std::byte*>(address) - region->begin);
+    const std::size_t offset = region->offset_of(address);
     const Stamp mine = happens_before.stamp_of(running_thread_block->running_thread());
     const Site site = site_of(pc);
     std::size_t done = 0;
@@ -113,7 +140,7 @@ template <std::size_t kBytes, AccessKind kKind>
     }
     if (done == kBytes) return;
   }
-  check_any_access(address, kBytes, kKind, pc, Alignment::kByWidth);
+  check_closely<kBytes, kKind>(address, pc);
 }
 
 }  // namespace pagelab::simt

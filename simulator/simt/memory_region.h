@@ -22,10 +22,12 @@ struct MemoryRegion {
   Cell* cells = nullptr;            ///< of the words
   std::size_t cells_per_plane = 0;  ///< distance of a word's cells for its other bytes (shadow.h)
 
-  /// Whether an address is one of them.
-  bool holds(const void* address) const {
-    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin) < bytes;
+  /// How far an address lies from the first one.
+  std::size_t offset_of(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin);
   }
+  /// Whether an address is one of them.
+  bool holds(const void* address) const { return offset_of(address) < bytes; }
 };
 
 /// Which stretch of memory.

@@ -18,22 +18,37 @@ using pagelab::simt::check_fixed_access;
 using pagelab::simt::count_access;
 using pagelab::simt::is_counting;
 
-// Before the check: while accesses are counted, the thread waits for those that make the same request.
-#define PAGELAB_COUNT(address, bytes, kind) \
-  if (is_counting()) count_access(address, bytes, AccessKind::kind, __builtin_return_address(0))
+namespace {
+
+// While accesses are counted, the thread waits before the check for those that make the same request.
+// Functions of their own, so that a hook saves no registers for them.
+template <std::size_t kBytes, AccessKind kKind>
+[[gnu::noinline]] void count_and_check(const void* address, const void* pc) {
+  count_access(address, kBytes, kKind, pc);
+  check_fixed_access<kBytes, kKind>(address, pc);
+}
+
+void count_and_check_any(const void* address, std::size_t bytes, AccessKind kind, const void* pc) {
+  if (is_counting()) count_access(address, bytes, kind, pc);
+  check_any_access(address, bytes, kind, pc, Alignment::kAny);
+}
+
+}  // namespace
 
 // A load or a store of a fixed width, plain or volatile.
-#define PAGELAB_HOOK(name, bytes, kind)                                                \
-  void __tsan_##name##bytes(void* address) {                                           \
-    PAGELAB_COUNT(address, bytes, kind);                                               \
-    check_fixed_access<bytes, AccessKind::kind>(address, __builtin_return_address(0)); \
+#define PAGELAB_HOOK(name, bytes, kind)                         \
+  void __tsan_##name##bytes(void* address) {                    \
+    const void* const pc = __builtin_return_address(0);         \
+    if (is_counting()) {                                        \
+      count_and_check<bytes, AccessKind::kind>(address, pc);    \
+    } else {                                                    \
+      check_fixed_access<bytes, AccessKind::kind>(address, pc); \
+    }                                                           \
   }
 // The same at an address that the compiler does not expect to suit the width.
-#define PAGELAB_UNALIGNED_HOOK(name, bytes, kind)                                   \
-  void __tsan_unaligned_##name##bytes(void* address) {                              \
-    PAGELAB_COUNT(address, bytes, kind);                                            \
-    check_any_access(address, bytes, AccessKind::kind, __builtin_return_address(0), \
-                     Alignment::kAny);                                              \
+#define PAGELAB_UNALIGNED_HOOK(name, bytes, kind)                                       \
+  void __tsan_unaligned_##name##bytes(void* address) {                                  \
+    count_and_check_any(address, bytes, AccessKind::kind, __builtin_return_address(0)); \
   }
 #define PAGELAB_HOOKS(bytes)                  \
   PAGELAB_HOOK(read, bytes, kRead)            \
@@ -53,14 +68,12 @@ PAGELAB_HOOKS(16)
 
 // Whole structures. (Signatures are those that g++ itself assumes.)
 void __tsan_read_range(void* address, long bytes) {
-  PAGELAB_COUNT(address, static_cast<std::size_t>(bytes), kRead);
-  check_any_access(address, static_cast<std::size_t>(bytes), AccessKind::kRead,
-                   __builtin_return_address(0), Alignment::kAny);
+  count_and_check_any(address, static_cast<std::size_t>(bytes), AccessKind::kRead,
+                      __builtin_return_address(0));
 }
 void __tsan_write_range(void* address, long bytes) {
-  PAGELAB_COUNT(address, static_cast<std::size_t>(bytes), kWrite);
-  check_any_access(address, static_cast<std::size_t>(bytes), AccessKind::kWrite,
-                   __builtin_return_address(0), Alignment::kAny);
+  count_and_check_any(address, static_cast<std::size_t>(bytes), AccessKind::kWrite,
+                      __builtin_return_address(0));
 }
 
 // A function that was not inlined, with the address to which it will return.
