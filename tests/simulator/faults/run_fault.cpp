@@ -7,9 +7,10 @@ namespace pagelab {
 
 namespace {
 
-std::vector<Fault> joined(std::vector<Fault> faults,
-                          const std::vector<Fault>& second,
-                          const std::vector<Fault>& third) {
+// Unused in a build for the plain simulator alone.
+[[maybe_unused]] std::vector<Fault> joined(std::vector<Fault> faults,
+                                           const std::vector<Fault>& second,
+                                           const std::vector<Fault>& third) {
   faults.insert(faults.end(), second.begin(), second.end());
   faults.insert(faults.end(), third.begin(), third.end());
   return faults;
