@@ -43,6 +43,15 @@ inline unsigned int ctas_for(std::int64_t num_threads, unsigned int threads_per_
   return static_cast<unsigned int>(num_ctas);
 }
 
+/// Throws if there is no kernel.
+/// \param name    of the kernel
+/// \param exists  whether its pointer is one
+/// \throws Error  naming it
+inline void require_kernel(const char* name, bool exists) {
+  if (exists) return;
+  throw Error(std::string("kernel ") + name + " is a null pointer: there is nothing to launch.");
+}
+
 #if defined(__CUDACC__)
 
 // On the GPU: CUDA's own launch, `kernel<<<grid, cta>>>(params)`, and the question whether it was
@@ -54,10 +63,10 @@ void launch(const char* name,
             void (*kernel)(Params),
             const Params& params,
             std::size_t shared_bytes = 0) {
+  require_kernel(name, kernel != nullptr);
   last_launch = {name, {grid.x, grid.y, grid.z}, {cta.x, cta.y, cta.z}};
-  constexpr std::size_t kGrantedUnasked =
-      48 * 1024;  // more than that, a kernel must be allowed to use
-  if (shared_bytes > kGrantedUnasked) {
+  // Together with static arrays, more than 48 KiB must be allowed; how much those have is not known here.
+  if (shared_bytes > 0) {
     const cudaError_t allowed = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                      static_cast<int>(shared_bytes));
@@ -85,7 +94,7 @@ void launch(const char* name,
 /// \param kernel  a `__global__` function
 /// \param params  all that it gets, by value
 /// \param shared_bytes  of dynamic shared memory (shared_memory.h)
-/// \throws Error  if the launch is refused; in the simulator also if the kernel does something wrong
+/// \throws Error  if there is no kernel or the launch is refused; in the simulator also if the kernel does something wrong
 template <typename Params>
 void launch(const char* name,
             dim3 grid,
@@ -93,6 +102,7 @@ void launch(const char* name,
             void (*kernel)(Params),
             const Params& params,
             std::size_t shared_bytes = 0) {
+  require_kernel(name, kernel != nullptr);
 #if defined(PAGELAB_CHECKED)
   constexpr simt::Checks kChecks = simt::Checks::kOn;
 #else

@@ -31,6 +31,8 @@ void begin_thread_block() {
   checked_memory = &memory_of_this_thread();
 }
 
+std::size_t static_shared_bytes() { return memory_of_this_thread().written_static_bytes(); }
+
 void end_thread_block() { checked_memory = nullptr; }
 
 void all_threads_met() { happens_before.all_threads_met(); }

@@ -48,6 +48,10 @@ void begin_thread_block();
 /// the host runs, are not checked.
 void end_thread_block();
 
+/// Bytes of the static shared arrays that the thread block has written to: what the kernel has, as far
+/// as it was used. Call it before end_thread_block.
+std::size_t static_shared_bytes();
+
 /// All threads of the thread block have met at a barrier.
 void all_threads_met();
 /// Lanes of one warp have met at a `__syncwarp`. (Shuffles and votes order no memory.)

@@ -131,6 +131,15 @@ void CheckedMemory::note_written(const MemoryRegion& region, const std::byte* ad
   is_dirty_[last_dirty_] = true;
 }
 
+std::size_t CheckedMemory::written_static_bytes() const {
+  const std::vector<SharedArray>& arrays = thread_local_layout().arrays;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (is_dirty_[i]) bytes += arrays[i].bytes;
+  }
+  return bytes;
+}
+
 ArrayPlace CheckedMemory::nearest_array(const MemoryRegion& region,
                                         const std::byte* address) const {
   switch (space_of(region)) {

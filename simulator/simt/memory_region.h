@@ -74,6 +74,8 @@ class CheckedMemory {
   /// \param region   static or dynamic shared memory, or another, of which nothing is noted
   /// \param address  first byte
   void note_written(const MemoryRegion& region, const std::byte* address);
+  /// Bytes of the static arrays that this thread block has written to.
+  std::size_t written_static_bytes() const;
   /// The array that holds an address of a region, or lies nearest to it.
   ArrayPlace nearest_array(const MemoryRegion& region, const std::byte* address) const;
 

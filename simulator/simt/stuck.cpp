@@ -1,4 +1,5 @@
-// The sentences about threads that do not meet: who came, who is missing, and where those are.
+// The sentences about threads that do not meet: who came, who is missing, and where those are; and
+// about what else is found out at the end of a thread block.
 
 #include <algorithm>
 #include <cstring>
@@ -63,6 +64,17 @@ void ThreadBlock::fail_for_spinning(const void* pc) {
            "wait for another thread block? (The simulator may run one to its end before the next "
            "begins, as a GPU does when it is full.)";
   });
+}
+
+// Which static arrays a kernel has is not known before it has used them.
+std::string ThreadBlock::describe_excess_of_shared() const {
+  const std::size_t static_bytes = static_shared_bytes();
+  const std::size_t dynamic_bytes = plan_->config.shared_bytes;
+  if (static_bytes + dynamic_bytes <= kMaxSharedBytes) return "";
+  return place_ + ": its static shared arrays have " + std::to_string(static_bytes) +
+         " bytes, and the launch asked for " + std::to_string(dynamic_bytes) +
+         " of dynamic shared memory, but a thread block has at most " +
+         std::to_string(kMaxSharedBytes) + " of both.";
 }
 
 std::string ThreadBlock::describe_stuck() const {

@@ -85,6 +85,8 @@ std::string ThreadBlock::run(const LaunchPlan& plan, uint3 cta_idx) {
     error_ = make.call(make.data);
   } else if (num_returned_ < num_threads()) {
     error_ = describe_stuck();
+  } else if (checked) {
+    error_ = describe_excess_of_shared();
   }
   if (!error_.empty()) abandon_fibers();
   spin_watch_.end();

@@ -205,6 +205,7 @@ class ThreadBlock {
   [[noreturn]] void fail_for_spinning(const void* pc);
   [[noreturn]] void fail_for_mask(const char* word, unsigned int mask, const void* pc);
   std::string describe_stuck() const;
+  std::string describe_excess_of_shared() const;
   std::string describe_stuck_meeting(unsigned int warp_idx) const;
   std::string describe_stuck_barrier() const;
   std::string waiting_place(unsigned int thread) const;

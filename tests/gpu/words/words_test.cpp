@@ -105,7 +105,7 @@ TEST_SUITE("words of CUDA") {
   TEST_CASE("results of words do not depend on the order of threads") {
     const simt::ScopedThreadOrder descending(simt::ThreadOrder::kDescending);
     for (const auto& device : simulators()) check_words(device, {""});
-    for (std::uint64_t seed : {1, 2, 3}) {
+    for (std::uint64_t seed : {1, 2}) {
       CAPTURE(seed);
       const simt::ScopedThreadOrder shuffled(simt::ThreadOrder::kShuffled, seed);
       for (const auto& device : simulators()) check_words(device, {""});

@@ -85,7 +85,23 @@ __global__ void barrier_against_syncwarp(FaultParams params) {
   params.y[i] = 1.0f;
 }
 
+// No barrier: 40 KiB of static arrays and 200 KiB of dynamic shared memory are more than there is.
+template <bool kIsSound>
+__global__ void static_and_dynamic_shared(FaultParams params) {
+  constexpr unsigned int kLength = kIsSound ? 1024 : 10 * 1024;
+  __shared__ float tile[kLength];
+  float* const dynamic = dynamic_shared_memory<float>();
+  const unsigned int i = threadIdx.x;
+  tile[i] = 1.0f;
+  dynamic[i] = 2.0f;
+  params.y[i] = tile[i] + dynamic[i];
+}
+
 }  // namespace
+
+std::vector<Fault> launch_faults() {
+  return {PAGELAB_FAULT(static_and_dynamic_shared, {.cta = 32, .shared_bytes = 200 * 1024})};
+}
 
 std::vector<Fault> barrier_faults() {
   return {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "gpu/device/launch.h"
 #include "simulator/simt/cuda_words.h"
 #include "simulator/simt/error.h"
 #include "simulator/simt/launch.h"
@@ -100,7 +101,7 @@ TEST_SUITE("launches") {
   }
 
   TEST_CASE("a failed launch leaves nothing behind for those that follow") {
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 12; ++round) {
       CAPTURE(round);
       const auto stuck_at_barrier = [] {
         if (threadIdx.x < 700) __syncthreads();
@@ -162,6 +163,8 @@ TEST_SUITE("launches") {
         "kernel k: 232449 bytes of dynamic shared memory are asked for, but a thread block has at "
         "most 232448.");
     CHECK(error_of({"k", 1, 32, 227 * 1024}, nothing) == "");
+    CHECK_THROWS_WITH_AS(launch<int>("k", 1, 32, nullptr, 5),
+                         "kernel k is a null pointer: there is nothing to launch.", Error);
   }
 
   // Two thread blocks that need each other run at the same time on two cores; on one they cannot.

@@ -10,27 +10,31 @@
 
 namespace pagelab {
 
+/// The kernels compiled by nvcc.
 namespace on_cuda {
-std::vector<Fault> barrier_faults();  ///< __syncthreads that not all threads reach, by nvcc
-std::vector<Fault> warp_faults();     ///< words of a warp that not all lanes reach, by nvcc
-std::vector<Fault> lock_faults();     ///< threads that spin for ever, by nvcc
-std::vector<Fault>
-template_sweep_faults();  ///< S7: a template with each of its parameters, by nvcc
+std::vector<Fault> barrier_faults();         ///< __syncthreads that not all reach
+std::vector<Fault> warp_faults();            ///< words of a warp that not all reach
+std::vector<Fault> lock_faults();            ///< threads that spin for ever
+std::vector<Fault> launch_faults();          ///< more shared memory than there is
+std::vector<Fault> template_sweep_faults();  ///< S7: each parameter of a template
 }  // namespace on_cuda
 
+/// The kernels without checks.
 namespace on_simulator {
-std::vector<Fault> barrier_faults();         ///< __syncthreads that not all threads reach
-std::vector<Fault> warp_faults();            ///< words of a warp that not all lanes reach
+std::vector<Fault> barrier_faults();         ///< __syncthreads that not all reach
+std::vector<Fault> warp_faults();            ///< words of a warp that not all reach
 std::vector<Fault> lock_faults();            ///< threads that spin for ever
-std::vector<Fault> template_sweep_faults();  ///< S7: a template with each of its parameters
+std::vector<Fault> launch_faults();          ///< more shared memory than there is
+std::vector<Fault> template_sweep_faults();  ///< S7: each parameter of a template
 }  // namespace on_simulator
 
+/// The kernels with the checks.
 namespace on_checked_simulator {
-std::vector<Fault> barrier_faults();  ///< __syncthreads that not all threads reach, checked
-std::vector<Fault> warp_faults();     ///< words of a warp that not all lanes reach, checked
-std::vector<Fault> lock_faults();     ///< threads that spin for ever, checked
-std::vector<Fault>
-template_sweep_faults();  ///< S7: a template with each of its parameters, checked
+std::vector<Fault> barrier_faults();         ///< __syncthreads that not all reach
+std::vector<Fault> warp_faults();            ///< words of a warp that not all reach
+std::vector<Fault> lock_faults();            ///< threads that spin for ever
+std::vector<Fault> launch_faults();          ///< more shared memory than there is
+std::vector<Fault> template_sweep_faults();  ///< S7: each parameter of a template
 }  // namespace on_checked_simulator
 
 }  // namespace pagelab

@@ -217,6 +217,19 @@ TEST_SUITE("meetings") {
     in_every_order([] { check_all("warp", warp_sentences()); });
   }
 
+#if defined(PAGELAB_HAS_CHECKED_KERNELS)
+  TEST_CASE("static and dynamic shared memory that are too much together are reported") {
+    for (const Fault& fault : on_checked_simulator::launch_faults()) {
+      const std::string name = fault.name;
+      check_fault(checked_simulator_device(), fault,
+                  kernel(name) +
+                      ": its static shared arrays have 40960 bytes, and the launch asked "
+                      "for 204800 of dynamic shared memory, but a thread block has at "
+                      "most 232448 of both.");
+    }
+  }
+#endif
+
   TEST_CASE("S7: of all configurations of a template only the one with a divergent barrier fails") {
     in_every_order([] {
       for (const auto& device : simulators()) {
