@@ -23,13 +23,14 @@ if(NOT status EQUAL 0 OR NOT "${output}" MATCHES "---\n(.*)\n---\n")
 endif()
 set(printed "${CMAKE_MATCH_1}\n")
 
-# Addresses, the checkout's place and how deep the simulator calls are of no account; gdb's own words at
+# Addresses, the checkout's place, how deep the simulator calls and which line launches are of no account; gdb's own words at
 # a stop, and the element types of the library's containers, differ between its versions.
 string(REPLACE "${ROOT}/" "" printed "${printed}")
 string(REGEX REPLACE "#[0-9]+ +(0x[0-9a-f]+ in )?" "# " printed "${printed}")
 string(REGEX REPLACE "0x[0-9a-f]+[0-9a-f][0-9a-f][0-9a-f][0-9a-f]" "ADDRESS" printed "${printed}")
 string(REGEX REPLACE "\n(Continuing[.]|Breakpoint [0-9]+ at |\\[(Thread|Switching|Detaching|Inferior) )[^\n]*" "" printed "${printed}")
 string(REGEX REPLACE "\nBreakpoint [0-9]+, [^\n]*" "\n(stopped at a breakpoint)" printed "${printed}")
+string(REGEX REPLACE "(gpu/device/launch[.]h):[0-9]+\n[0-9]+" "\\1:LINE\nLINE" printed "${printed}")
 string(REPLACE "std::optional<double>" "std::optional" printed "${printed}")
 string(REGEX REPLACE " +\n" "\n" printed "${printed}")
 string(REGEX REPLACE "\n\n+" "\n" printed "${printed}")
