@@ -1,4 +1,4 @@
-// cache_write and paged_attention: arrays and launches for `pagelab profile`.
+// cache_write and paged_decode: arrays and launches for `pagelab profile`.
 
 #include <algorithm>
 #include <cstddef>
@@ -184,8 +184,8 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                        }});
   };
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
-  add_attend("paged_attention/1_naive", &KernelSet::paged_attention_naive);
-  add_attend("paged_attention/2_warp", &KernelSet::paged_attention_warp);
+  add_attend("paged_decode/1_naive", &KernelSet::paged_decode_naive);
+  add_attend("paged_decode/2_warp", &KernelSet::paged_decode_warp);
 }
 
 }  // namespace pagelab::cli

@@ -21,7 +21,7 @@ import math  # noqa: E402
 NUM_QUERY_HEADS, NUM_KV_HEADS, HEAD_SIZE, BLOCK_SIZE = 4, 2, 32, 8
 
 
-# paged_attention/1_naive.cuh without variants: one thread a query row and head, two passes.
+# paged_decode/1_naive.cuh without variants: one thread a query row and head, two passes.
 @cuda.jit
 def naive_decode(query, key_cache, value_cache, block_table, seq_lens, scale, output):
     flat_index = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x

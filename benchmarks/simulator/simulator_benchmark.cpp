@@ -1,6 +1,6 @@
 // What simulating a kernel costs, unchecked and with every check on.
 //
-//   naive_decode/<form>/…    multiply-adds a second of paged_attention/1_naive (2 of the scores' and 1 of
+//   naive_decode/<form>/…    multiply-adds a second of paged_decode/1_naive (2 of the scores' and 1 of
 //                            the values' for each element, because it computes the scores twice)
 //   barrier/<form>/…         nanoseconds a thread and __syncthreads, by threads of a thread block
 //   shuffle/<form>/…         nanoseconds a thread and __shfl_xor_sync
@@ -98,7 +98,7 @@ void naive_decode(benchmark::State& state,
   params.output = output.as<float>();
   params.lse = lse.as<float>();
   const KernelSet kernels = kernels_of(*device);
-  const auto launch = kernels.paged_attention_naive.at(DType::kFloat32, DType::kFloat32);
+  const auto launch = kernels.paged_decode_naive.at(DType::kFloat32, DType::kFloat32);
   for (auto _ : state) launch(params);
   const double multiply_adds = static_cast<double>(num_rows * seq_len * 3 * kHeadSize);
   state.counters["multiply_adds/s"] =

@@ -43,8 +43,8 @@ class NaiveImpl final : public AttentionImpl {
   NaiveImpl(std::shared_ptr<Device> device, int attention_rung, const KvCache& initial_cache)
       : device_(std::move(device)),
         kernels_(kernels_of(*device_)),
-        paged_attention_(attention_rung == 1 ? kernels_.paged_attention_naive
-                                             : kernels_.paged_attention_warp),
+        paged_attention_(attention_rung == 1 ? kernels_.paged_decode_naive
+                                             : kernels_.paged_decode_warp),
         cache_(device_, initial_cache) {}
 
   void do_kv_cache_update(const Tensor& key,
@@ -233,7 +233,7 @@ std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> dev
                                                      int attention_rung) {
   if (attention_rung != 1 && attention_rung != 2) {
     throw Error("attention_rung is " + std::to_string(attention_rung) +
-                ", but paged_attention has the rungs 1 and 2.");
+                ", but paged_decode has the rungs 1 and 2.");
   }
   return std::make_unique<NaiveBackend>(std::move(device), attention_rung);
 }

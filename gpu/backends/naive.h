@@ -18,7 +18,7 @@ namespace pagelab {
 /// The backend NAIVE on a device. It accepts every dtype, layout and variant of the contract; its
 /// output is float32, bit for bit that of REFERENCE_FLOAT.
 /// \param device          where the cache lies and the kernels run
-/// \param attention_rung  which rung of gpu/kernels/paged_attention attends: 1, or 2 for tests and
+/// \param attention_rung  which rung of gpu/kernels/paged_decode attends: 1, or 2 for tests and
 ///                        measurements; its output has other bits, within the same error_bound
 /// \throws Error          if there is no such rung
 std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device,

@@ -10,8 +10,8 @@ inline namespace PAGELAB_TARGET {
 KernelSet kernel_set() {
   return {
       .cache_write_naive = cache_write_naive_launchers(),
-      .paged_attention_naive = paged_attention_naive_launchers(),
-      .paged_attention_warp = paged_attention_warp_launchers(),
+      .paged_decode_naive = paged_decode_naive_launchers(),
+      .paged_decode_warp = paged_decode_warp_launchers(),
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),
       .scan_float = scan_float_rungs(),

@@ -21,9 +21,9 @@ namespace pagelab {
 
 /// The launchers of one target's kernels.
 struct KernelSet {
-  KernelTable<CacheWriteParams> cache_write_naive;          ///< cache_write/1_naive.cuh
-  KernelTable<PagedAttentionParams> paged_attention_naive;  ///< paged_attention/1_naive.cuh
-  KernelTable<PagedAttentionParams> paged_attention_warp;   ///< paged_attention/2_warp.cuh
+  KernelTable<CacheWriteParams> cache_write_naive;       ///< cache_write/1_naive.cuh
+  KernelTable<PagedAttentionParams> paged_decode_naive;  ///< paged_decode/1_naive.cuh
+  KernelTable<PagedAttentionParams> paged_decode_warp;   ///< paged_decode/2_warp.cuh
 
   // Kernels to learn from, each ladder from its first rung to its last.
   std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/

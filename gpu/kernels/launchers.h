@@ -23,10 +23,10 @@ inline namespace PAGELAB_TARGET {
 
 /// Every pair of element types of cache_write/1_naive.cuh.
 KernelTable<CacheWriteParams> cache_write_naive_launchers();
-/// Every pair of element types of paged_attention/1_naive.cuh.
-KernelTable<PagedAttentionParams> paged_attention_naive_launchers();
-/// Every pair of element types of paged_attention/2_warp.cuh.
-KernelTable<PagedAttentionParams> paged_attention_warp_launchers();
+/// Every pair of element types of paged_decode/1_naive.cuh.
+KernelTable<PagedAttentionParams> paged_decode_naive_launchers();
+/// Every pair of element types of paged_decode/2_warp.cuh.
+KernelTable<PagedAttentionParams> paged_decode_warp_launchers();
 
 /// block_reduce, from rung 1 on; so are those below.
 std::array<Rung<BlockReduceParams>, 2> block_reduce_rungs();

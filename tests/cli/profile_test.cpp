@@ -105,8 +105,8 @@ TEST_SUITE("pagelab profile") {
     check_refusal("profile transpose/1_naive threads_per_cta=33", "must be a multiple of 32");
     check_refusal("profile matmul/2_tiled tile=12", "tile is 12, but it must be 8, 16 or 32.");
     check_refusal("profile all rows=4", "leave the shape out");
-    check_refusal("profile paged_attention/1_naive element_bytes=3", "element_bytes is 3");
-    check_refusal("profile paged_attention/1_naive num_query_heads=3",
+    check_refusal("profile paged_decode/1_naive element_bytes=3", "element_bytes is 3");
+    check_refusal("profile paged_decode/1_naive num_query_heads=3",
                   "it must be a multiple of num_kv_heads, which is 2.");
     check_refusal("profile transpose/1_naive --target cpu", "--target cpu is not one");
     check_refusal("profile transpose/1_naive --target cuda --json", "");

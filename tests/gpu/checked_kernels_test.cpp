@@ -22,11 +22,11 @@ constexpr DType kStored[] = {DType::kFloat64,  DType::kFloat32, DType::kFloat16,
 
 // " at 1_naive.cuh:88", where the attention kernel has this text.
 std::string at_line_with(const std::string& text) {
-  return " at " + test::source_place("gpu/kernels/paged_attention/1_naive.cuh", text);
+  return " at " + test::source_place("gpu/kernels/paged_decode/1_naive.cuh", text);
 }
 
 const std::string kThread0 =
-    "kernel paged_attention/1_naive, thread block (0, 0, 0), thread (0, 0, 0)";
+    "kernel paged_decode/1_naive, thread block (0, 0, 0), thread (0, 0, 0)";
 const std::string kBoundsHint = " Is a check of the index against the size missing?";
 
 // What a launch says: its error, or nothing.
@@ -87,7 +87,7 @@ struct SmallAttention {
     params.k_scales = params.v_scales = scales.as<float>();
     params.output = output.as<float>();
     params.lse = lse.as<float>();
-    const auto attend = kernels_of(*device).paged_attention_naive.at(query_dtype, cache_dtype);
+    const auto attend = kernels_of(*device).paged_decode_naive.at(query_dtype, cache_dtype);
     return error_of([&] { attend(params); });
   }
 };

@@ -50,7 +50,7 @@ void check_against_tables(const AttentionBackend& backend) {
 }
 
 void check_warps_against_table(const std::shared_ptr<Device>& device) {
-  const std::vector<std::string> golden = golden_table("paged_attention_warp.txt");
+  const std::vector<std::string> golden = golden_table("paged_decode_warp.txt");
   if (golden.empty()) return;
   check_lines(golden_lines(*make_naive_backend(device, 2)).naive_attention, golden);
 }

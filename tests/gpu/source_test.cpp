@@ -104,13 +104,13 @@ TEST_SUITE("kernel sources") {
     CHECK(contiguous[0].starts_with("Step 1: nothing here"));
     contiguous[0] = expected[0];
     CHECK(contiguous == expected);
-    CHECK(step_labels(source_dir() / "gpu/kernels/paged_attention/1_naive.cuh") == expected);
-    CHECK(step_labels(source_dir() / "gpu/kernels/paged_attention/2_warp.cuh") == expected);
+    CHECK(step_labels(source_dir() / "gpu/kernels/paged_decode/1_naive.cuh") == expected);
+    CHECK(step_labels(source_dir() / "gpu/kernels/paged_decode/2_warp.cuh") == expected);
   }
 
   TEST_CASE("the rungs of a ladder have the same numbered steps in the same order") {
     for (const char* ladder :
-         {"block_reduce", "histogram", "matmul", "paged_attention", "scan", "transpose"}) {
+         {"block_reduce", "histogram", "matmul", "paged_decode", "scan", "transpose"}) {
       CAPTURE(ladder);
       std::vector<std::vector<std::string>> rungs;
       for (const auto& entry : fs::directory_iterator(source_dir() / "gpu/kernels" / ladder)) {

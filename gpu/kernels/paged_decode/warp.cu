@@ -1,13 +1,13 @@
 #include "gpu/kernels/launchers.h"
-#include "gpu/kernels/paged_attention/2_warp.cuh"
+#include "gpu/kernels/paged_decode/2_warp.cuh"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-KernelTable<PagedAttentionParams> paged_attention_warp_launchers() {
+KernelTable<PagedAttentionParams> paged_decode_warp_launchers() {
   return table_of_all_dtypes<PagedAttentionParams>(
       []<typename Activation, typename Stored>(Activation, Stored) {
-        return &launch_paged_attention_warp<Activation, Stored>;
+        return &launch_paged_decode_warp<Activation, Stored>;
       });
 }
 

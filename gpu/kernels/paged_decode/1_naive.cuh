@@ -1,4 +1,4 @@
-// paged_attention, rung 2: one warp a query row and head.
+// paged_decode, rung 1: one thread a query row and head.
 //
 // Problem  out[t,h] = softmax(scale · query[t,h] · Kᵀ) · V over those keys of the token's request
 //          that row t sees; lse[h,t] = ln Σ exp(score). Keys and values lie in a paged cache.
@@ -7,35 +7,31 @@
 //          key_cache [num_blocks, block_size, num_kv_heads, head_size], through strides
 //          value_cache [num_blocks, block_size, num_kv_heads, head_size_v], through strides
 //          out [num_tokens, num_query_heads, head_size_v], lse [num_query_heads, num_tokens]
-// Mapping  warp w → row t = w / heads, head h = w % heads; a thread block of four warps takes four
-//          neighbours. Lane i takes elements i, i + 32, i + 64, … of query, key, value and output:
+// Mapping  thread i → row t = i / heads, head h = i % heads; a thread block takes 128 neighbours:
 //
-//            element   0  1  2 … 31 │ 32 33 34 … 63 │ 64 …
-//            lane      0  1  2 … 31 │  0  1  2 … 31 │  0 …
+//            i       0      1      2      3      4      5    …    3 query heads:
+//            (t, h)  (0,0)  (0,1)  (0,2)  (1,0)  (1,1)  (1,2)  …
 //
-//          For a score each lane multiplies its elements, and the lanes add up their parts; then all
-//          of them know the score, and compute m, l and p alike. For the output no lane needs another.
-// Cost     2 · seq_len keys and seq_len values of one head a warp; the heads of a group and the rows
-//          of a request read the same ones again. Five shuffles a score, one after the other: the
-//          warp waits for them, and for each key before it begins the next.
-// Change   rung 1 had a thread walk the head alone, and neighbouring threads read addresses far apart;
-//          here neighbouring lanes read neighbouring elements, so every byte of a transaction is used.
-//          On an H200, decoding 64 requests of 1,024 tokens (32 heads of 128, bfloat16) takes 6.2 ms
-//          instead of 78; a prefill of 2,048 tokens 91 ms instead of 240.
-// Order    a score's product is 32 chains of fma, lane i's over elements i, i + 32, … from +0; then a
-//          butterfly: at distance d = 16, 8, 4, 2, 1 each lane adds the part of lane i xor d to its
-//          own. All else is in the canonical order (1_naive.cuh). No product passes more roundings than
-//          in one chain over the head, so error_bound's canonical precision holds here too. Neither
-//          block size nor block table nor other rows change a bit.
+//          Each thread walks its request's row of the block table alone. With block_size 4 and
+//          seq_len 6:
+//
+//            block_table[r] = [7, 2]     positions 0 1 2 3 → block 7,  4 5 → block 2
+//
+// Cost     2 · seq_len keys and seq_len values of one head a thread; the heads of a group and the
+//          rows of a request read the same ones again. Neighbouring threads read addresses far
+//          apart, so most of every memory transaction is thrown away: slow, and simple.
+// Order    the canonical one: chains over increasing index, the maximum first, the weights in a
+//          second pass. The bits are those of reference/attention/paged.cpp in float.
 // Expects  a valid step: block ids within the cache for every position below seq_len.
-// Words    a warp is 32 threads that the hardware runs together, its lanes. __shfl_xor_sync(mask, x, d)
-//          hands each lane the x of the lane whose number differs in the bits of d; all lanes of the
-//          mask must call it. The lanes of a warp have one row, so they take every branch together.
+// Words    __global__ marks a kernel: a function that every thread of the launch runs; __device__ one
+//          that threads call. A launch is a grid of thread blocks ("cta" in names, so that "block" is
+//          a block of the cache): blockIdx says which of them, blockDim how many threads each has,
+//          threadIdx which of its threads this is. PAGELAB_TARGET keeps the GPU's and the simulator's
+//          copies of this code apart.
 #pragma once
 
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
-#include "gpu/kernels/launch_checks.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
 #include "gpu/kernels/paged_attention/score.h"
@@ -45,42 +41,29 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-// The sum over all lanes, in every lane: after each step twice as many lanes are in.
-__device__ inline float butterfly_sum(float part) {
-  for (unsigned int distance = kWarpSize / 2; distance > 0; distance = distance / 2) {
-    const float other_part = __shfl_xor_sync(kWholeWarp, part, distance);
-    part = part + other_part;
-  }
-  return part;
-}
-
 // query · key, then scale, soft cap and bias.
 template <typename Query, typename Stored>
 __device__ float score_of(const PagedAttentionParams& params,
                           const QueryRow& row,
                           const Query* query,  // [head_size]
                           const Stored* key,   // [head_size]
-                          std::int64_t key_position,
-                          std::int64_t lane_idx) {
+                          std::int64_t key_position) {
   const float k_scale = params.k_scales[row.kv_head_idx];
   float query_dot_key = 0.0f;
-  for (std::int64_t i = lane_idx; i < params.head_size; i += kWarpSize) {
+  for (std::int64_t i = 0; i < params.head_size; ++i) {
     const float query_element = load_as<float>(query[i]);
     const float key_element = cache_value<float>(key[i], k_scale);
     query_dot_key = fused_multiply_add(query_element, key_element, query_dot_key);
   }
-  query_dot_key = butterfly_sum(query_dot_key);
   return scaled_score(params, row, query_dot_key, key_position);
 }
 
 template <typename Query, typename Stored>
-__global__ void paged_attention_warp(PagedAttentionParams params) {
-  // Which row and head this warp owns, and which elements this lane does.
+__global__ void paged_decode_naive(PagedAttentionParams params) {
+  // Which row and head this thread owns.
   const std::int64_t flat_index = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  const std::int64_t warp_idx = flat_index / kWarpSize;
-  const std::int64_t lane_idx = flat_index % kWarpSize;
-  const std::int64_t head_idx = warp_idx % params.num_query_heads;
-  const std::int64_t token_idx = warp_idx / params.num_query_heads;
+  const std::int64_t head_idx = flat_index % params.num_query_heads;
+  const std::int64_t token_idx = flat_index / params.num_query_heads;
   if (token_idx >= params.num_tokens) return;
   const QueryRow row = query_row_of(params, token_idx, head_idx);
   const float minus_infinity = float_from_bits(0xff800000u);
@@ -90,8 +73,8 @@ __global__ void paged_attention_warp(PagedAttentionParams params) {
   const std::int64_t row_idx = token_idx * params.num_query_heads + head_idx;
   float* output = params.output + row_idx * params.head_size_v;
   float* lse = params.lse + head_idx * params.num_tokens + token_idx;
-  for (std::int64_t d = lane_idx; d < params.head_size_v; d += kWarpSize) output[d] = 0.0f;
-  if (lane_idx == 0) *lse = minus_infinity;
+  for (std::int64_t d = 0; d < params.head_size_v; ++d) output[d] = 0.0f;
+  *lse = minus_infinity;
   if (row.is_padding) return;
   const Query* query = static_cast<const Query*>(params.query) + row_idx * params.head_size;
   const Stored* keys =
@@ -119,16 +102,16 @@ __global__ void paged_attention_warp(PagedAttentionParams params) {
       const std::int64_t position = first_position + block_offset;
       if (!sees(params, row, position)) continue;
       const Stored* key = keys_of_block + block_offset * params.key_strides.token;
-      const float score = score_of(params, row, query, key, position, lane_idx);
+      const float score = score_of(params, row, query, key, position);
       m = larger(score, m);
       ++num_visible_keys;
     }
   }
   m = larger(sink, m);
 
-  // Second pass: weights and values. A warp has no room to keep the scores, so it computes them
-  // again; a lane's accumulators are its elements of the output array, zero so far, because a head
-  // may have any size.
+  // Second pass: weights and values. A thread has no room to keep the scores, so it computes them
+  // again; its accumulator is its row of the output array, zero so far, because a head may have any
+  // size.
   float l = 0.0f;
   for (std::int64_t first_position = 0; first_position < row.seq_len;
        first_position += params.block_size) {
@@ -143,7 +126,7 @@ __global__ void paged_attention_warp(PagedAttentionParams params) {
       const std::int64_t position = first_position + block_offset;
       if (!sees(params, row, position)) continue;
       const Stored* key = keys_of_block + block_offset * params.key_strides.token;
-      const float score = score_of(params, row, query, key, position, lane_idx);
+      const float score = score_of(params, row, query, key, position);
 
       // Step 3: softmax update
       const float p = softmax_weight(score, m);
@@ -152,7 +135,7 @@ __global__ void paged_attention_warp(PagedAttentionParams params) {
       // Step 4: weighted values
       const Stored* value = values_of_block + block_offset * params.value_strides.token;
       const float v_scale = params.v_scales[row.kv_head_idx];
-      for (std::int64_t d = lane_idx; d < params.head_size_v; d += kWarpSize) {
+      for (std::int64_t d = 0; d < params.head_size_v; ++d) {
         const float value_element = cache_value<float>(value[d], v_scale);
         output[d] = fused_multiply_add(p, value_element, output[d]);
       }
@@ -161,24 +144,24 @@ __global__ void paged_attention_warp(PagedAttentionParams params) {
 
   // Step 5: normalise
   if (num_visible_keys == 0) {
-    if (lane_idx == 0) *lse = sink;  // the output is zero already
+    *lse = sink;  // the output is zero already
     return;
   }
   if (params.sinks != nullptr) l = l + softmax_weight(sink, m);
-  for (std::int64_t d = lane_idx; d < params.head_size_v; d += kWarpSize) {
+  for (std::int64_t d = 0; d < params.head_size_v; ++d) {
     output[d] = canonical_nan(output[d] / l);
   }
-  if (lane_idx == 0) *lse = canonical_nan(m + exact_log(l));
+  *lse = canonical_nan(m + exact_log(l));
 }
 
 // Attends for every row and head of the batch.
 template <typename Query, typename Stored>
-void launch_paged_attention_warp(const PagedAttentionParams& params) {
+void launch_paged_decode_naive(const PagedAttentionParams& params) {
   constexpr unsigned int kThreadsPerCta = 128;
   const std::int64_t num_rows = params.num_tokens * params.num_query_heads;
   if (num_rows == 0) return;
-  launch("paged_attention/2_warp", ctas_for(num_rows * kWarpSize, kThreadsPerCta), kThreadsPerCta,
-         paged_attention_warp<Query, Stored>, params);
+  launch("paged_decode/1_naive", ctas_for(num_rows, kThreadsPerCta), kThreadsPerCta,
+         paged_decode_naive<Query, Stored>, params);
 }
 
 }  // namespace PAGELAB_TARGET

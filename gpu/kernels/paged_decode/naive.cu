@@ -1,13 +1,13 @@
 #include "gpu/kernels/launchers.h"
-#include "gpu/kernels/paged_attention/1_naive.cuh"
+#include "gpu/kernels/paged_decode/1_naive.cuh"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-KernelTable<PagedAttentionParams> paged_attention_naive_launchers() {
+KernelTable<PagedAttentionParams> paged_decode_naive_launchers() {
   return table_of_all_dtypes<PagedAttentionParams>(
       []<typename Activation, typename Stored>(Activation, Stored) {
-        return &launch_paged_attention_naive<Activation, Stored>;
+        return &launch_paged_decode_naive<Activation, Stored>;
       });
 }
 
