@@ -36,7 +36,8 @@ Tensor rows_as_double(const Tensor& tensor, std::int64_t first, std::int64_t cou
   return rows;
 }
 
-// 1 if reading an element rounds: a float64 read as float32, or an fp8 code times its scale.
+// 1 if reading an element rounds: a float64 read as float32, or an fp8 code times its scale (which may
+// also multiply the sum over the elements, and rounds that once).
 std::int64_t roundings_of_reading(DType stored, const Precision& precision) {
   const bool narrowed = stored == DType::kFloat64 && precision.arithmetic == DType::kFloat32;
   return narrowed || is_fp8(stored) ? 1 : 0;
@@ -96,8 +97,16 @@ class BoundBuilder {
   }
 
  private:
+  // Encoder-only keys do not come out of the cache, and have no scale.
+  double scale_of(const std::vector<float>& scales, std::int64_t head_idx) const {
+    if (step_.variant.attn_type == AttnType::kEncoderOnly || scales.empty()) return 1.0;
+    const std::int64_t kv_head_idx = head_idx / (step_.num_query_heads() / step_.num_kv_heads());
+    return scales.size() == 1 ? scales[0] : scales[static_cast<std::size_t>(kv_head_idx)];
+  }
+
   ScoreRule rule_of(std::int64_t head_idx, const RequestKeys& keys) const {
     ScoreRule rule{};
+    rule.key_scale = scale_of(step_.cache.k_scale, head_idx);
     rule.scale = step_.variant.scale;
     rule.logit_softcap = step_.variant.logit_softcap;
     if (!step_.variant.alibi_slopes.empty())
@@ -146,7 +155,9 @@ class BoundBuilder {
                 std::int64_t head_idx) {
     std::vector<Term> terms = terms_of(keys, req_idx, i, head_idx);
     if (terms.empty()) return;  // zeros and −∞ (or the sink), exactly
-    const SoftmaxRow row = softmax_row(std::move(terms), roundings_);
+    SoftmaxRow row = softmax_row(std::move(terms), roundings_);
+    row.num_keys = keys.num_keys;
+    row.value_scale = scale_of(step_.cache.v_scale, head_idx);
     const std::int64_t token_idx = step_.metadata.query_start_loc[req_idx] + i;
     bound_.lse.view<double, 2>()(head_idx, token_idx) = lse_bound(row, precision_);
     double* output = bound_.output.view<double, 3>().row(token_idx, head_idx);
@@ -176,6 +187,18 @@ void validate(const Precision& precision) {
   if (precision.extra_roundings < 0) {
     throw Error(fmt::format("precision.extra_roundings is {}, but it must be 0 or more.",
                             precision.extra_roundings));
+  }
+  if (precision.keys_per_rescaling < 0) {
+    throw Error(fmt::format("precision.keys_per_rescaling is {}, but it must be 0 or more.",
+                            precision.keys_per_rescaling));
+  }
+  const bool is_16_bit =
+      precision.probabilities == DType::kFloat16 || precision.probabilities == DType::kBFloat16;
+  if (precision.tensor_core_sums && (!is_16_bit || precision.arithmetic != DType::kFloat32)) {
+    throw Error(fmt::format(
+        "precision.tensor_core_sums is for float16 or bfloat16 probabilities and float32 "
+        "arithmetic, but they are {} and {}.",
+        to_string(precision.probabilities), to_string(precision.arithmetic)));
   }
   if (!(precision.confidence >= 0.0) || std::isinf(precision.confidence)) {
     throw Error(fmt::format("precision.confidence is {}, but it must be 0 or a positive number.",
@@ -215,15 +238,25 @@ Precision Precision::canonical_double() {
   return precision;
 }
 
-Precision Precision::tensor_core(DType dtype) {
+Precision Precision::online_float(std::int64_t keys_per_tile) {
   Precision precision;
-  precision.probabilities = dtype;
-  precision.output = dtype;
+  precision.keys_per_rescaling = keys_per_tile;
+  return precision;
+}
+
+Precision Precision::tensor_core(DType operands, DType output, std::int64_t keys_per_tile) {
+  Precision precision;
+  precision.probabilities = operands;
+  precision.output = output;
+  precision.keys_per_rescaling = keys_per_tile;
+  precision.tensor_core_sums = true;
   return precision;
 }
 
 std::string to_string(const Precision& precision) {
-  return fmt::format("{} arithmetic, {} probabilities, {} output", to_string(precision.arithmetic),
+  return fmt::format("{} arithmetic{}, {} probabilities, {} output",
+                     to_string(precision.arithmetic),
+                     precision.tensor_core_sums ? " on tensor cores" : "",
                      to_string(precision.probabilities), to_string(precision.output));
 }
 

@@ -15,6 +15,35 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Source: glibc manual, "Known Maximum Errors in Math Functions".
 constexpr double kTanhUlps = std::max(kExactTanhUlps, 2.0);
 
+// Steps 1 and 2 where tensor cores add up the products, which are exact, 16 at a time. An operand that
+// is subnormal counts with the exponent of the smallest normal number. Then the scale as a number, the
+// multiplication and, for fp8 keys, the k_scale.
+BoundedScore on_tensor_cores(const double* query,
+                             const double* key,
+                             std::int64_t head_size,
+                             const ScoreRule& rule,
+                             const Roundings& roundings,
+                             BoundedScore score) {
+  double sum_of_magnitudes = 0.0;
+  for (std::int64_t i = 0; i < head_size; ++i) {
+    if (query[i] == 0.0 || key[i] == 0.0) continue;  // a zero is no term
+    const double least_key = roundings.least_operand * rule.key_scale;
+    sum_of_magnitudes += std::max(std::fabs(query[i]), roundings.least_operand) *
+                         std::max(std::fabs(key[i]), least_key);
+  }
+  const double num_steps = std::ceil(static_cast<double>(head_size) / kProductsPerStep);
+  const double growth = roundings.tensor_core_gamma(num_steps) +
+                        roundings.gamma(static_cast<double>(rule.input_roundings + 2)) * 1.001;
+  // Cutting off a subnormal sum loses up to two halves of the smallest number, its terms less than one.
+  const double underflow = 3.0 * num_steps * roundings.half_smallest;
+  score.error = rule.scale * (growth * sum_of_magnitudes + rule.key_scale * underflow) +
+                roundings.half_smallest;
+  const double largest_on_the_way =
+      sum_of_magnitudes * std::max(1.0, rule.scale) * std::max(1.0, 1.0 / rule.key_scale);
+  if (!(largest_on_the_way + score.error < roundings.largest)) score.error = kInfinity;
+  return score;
+}
+
 // Step 1 and 2: scale · Σ q k. A product passes its rounding in the chain and those of all later
 // sums: at most head_size; then one for the scale as a number and one for the multiplication.
 BoundedScore scaled_dot_product(const double* query,
@@ -32,6 +61,7 @@ BoundedScore scaled_dot_product(const double* query,
   }
   BoundedScore score{dot * rule.scale, 0.0};
   if (!std::isfinite(dot)) return score;
+  if (roundings.tensor_core) return on_tensor_cores(query, key, head_size, rule, roundings, score);
 
   const double steps = static_cast<double>(head_size + rule.input_roundings + 2);
   const double underflow =
@@ -89,6 +119,13 @@ Roundings::Roundings(const Precision& precision) : confidence(precision.confiden
   largest = limits.largest;
   // exact_exp2 flushes below −126; in double, results lose digits where they become subnormal.
   lowest_exp2 = precision.arithmetic == DType::kFloat32 ? -126.0 : -1022.0;
+  tensor_core = precision.tensor_core_sums;
+  least_operand = precision.probabilities == DType::kFloat16 ? 0x1p-14 : 0x1p-126;
+}
+
+double Roundings::tensor_core_gamma(double num_steps) const {
+  const double worst_sum = num_steps * (kTensorCoreStep + 0x1p-52);
+  return worst_sum < 1.0 ? worst_sum / (1.0 - worst_sum) : kInfinity;
 }
 
 double Roundings::gamma(double count) const {

@@ -19,13 +19,26 @@ struct Roundings {
   double largest;        ///< largest finite number
   double lowest_exp2;    ///< below this x, 2^x may be 0
   double confidence;     ///< Precision::confidence
+  bool tensor_core;      ///< Precision::tensor_core_sums
+  double least_operand;  ///< tensor cores take smaller operands for as large as this
 
   /// \param precision  types and confidence of an implementation
   explicit Roundings(const Precision& precision);
 
   /// The relative error of a product of `count` factors 1 + δ with |δ| ≤ u: γ(count).
   double gamma(double count) const;
+
+  /// The relative error of a sum that tensor cores add up in so many steps of 16 products. They cut
+  /// off, so errors go the same way and no confidence makes this smaller.
+  double tensor_core_gamma(double num_steps) const;
 };
+
+/// The largest error of one step of a tensor core: in units of the sum of the magnitudes of its terms.
+/// Each of 17 terms is cut to a multiple of 2^(E − 25), where 2^E is at most the largest term, and the
+/// sum to 24 bits.
+inline constexpr double kTensorCoreStep = 17 * 0x1p-25 + 0x1p-23;
+/// Products that tensor cores add up at once.
+inline constexpr double kProductsPerStep = 16.0;
 
 /// An exact score and the largest error of a computed one.
 struct BoundedScore {
@@ -39,6 +52,7 @@ struct ScoreRule {
   std::optional<double> logit_softcap;  ///< soft cap
   std::optional<double> alibi_slope;    ///< of this head
   std::int64_t input_roundings;  ///< of a query and of a key element as they are read, summed
+  double key_scale;              ///< k_scale of this head; 1 where the cache is not fp8
 };
 
 /// Steps 1 to 4 of the score: dot product, scale, soft cap, bias.

@@ -84,10 +84,53 @@ double computed_magnitude(const SoftmaxRow& row, const ElementSums& sums) {
   return std::min(sums.largest_magnitude, (sums.magnitude + sums.added_magnitude) / weights_left);
 }
 
+// Roundings besides those of the additions. Online softmax multiplies the sums after a stretch of keys:
+// one rounding, and 1.6 for the exponential that it multiplies by.
+double roundings_between(const SoftmaxRow& row, const Precision& precision) {
+  double roundings = static_cast<double>(precision.extra_roundings);
+  if (precision.keys_per_rescaling > 0) {
+    constexpr double kRoundingsPerRescaling = 3.0;
+    const double stretch = static_cast<double>(precision.keys_per_rescaling);
+    roundings += kRoundingsPerRescaling * std::ceil(static_cast<double>(row.num_keys) / stretch);
+  }
+  return roundings;
+}
+
 // Roundings in one chain over the terms: at most one a term.
 double chain_length(const SoftmaxRow& row, const Precision& precision) {
-  return static_cast<double>(static_cast<std::int64_t>(row.terms.size()) +
-                             precision.extra_roundings);
+  return static_cast<double>(row.terms.size()) + roundings_between(row, precision);
+}
+
+// Steps of 16 keys in which tensor cores have something to add.
+double tensor_core_steps(const SoftmaxRow& row) {
+  const double all_steps = std::ceil(static_cast<double>(row.num_keys) / kProductsPerStep);
+  return std::min(all_steps, static_cast<double>(row.terms.size()));
+}
+
+// The relative error of the sum Σ p v, apart from the errors of p.
+double gamma_of_values(const SoftmaxRow& row,
+                       std::int64_t value_roundings,
+                       const Precision& precision) {
+  const Roundings roundings(precision);
+  const double of_values = static_cast<double>(value_roundings);
+  if (!precision.tensor_core_sums) {
+    return roundings.gamma(chain_length(row, precision) + of_values);
+  }
+  const double of_sums = roundings.tensor_core_gamma(tensor_core_steps(row));
+  const double of_others = roundings.gamma(roundings_between(row, precision) + of_values);
+  return (1.0 + of_sums) * (1.0 + of_others) - 1.0;
+}
+
+// Terms that are cut off as if a subnormal operand, p or v, were the smallest normal number: 17 a step,
+// each by less than 2^-25 of it.
+double error_of_small_operands(const SoftmaxRow& row,
+                               const ElementSums& sums,
+                               const Precision& precision) {
+  if (!precision.tensor_core_sums) return 0.0;
+  const Roundings roundings(precision);
+  const double largest_product =
+      roundings.least_operand * (sums.largest_magnitude + row.value_scale);
+  return tensor_core_steps(row) * 17 * 0x1p-25 * largest_product;
 }
 
 }  // namespace
@@ -136,7 +179,10 @@ double lse_bound(const SoftmaxRow& row, const Precision& precision) {
   const double log_l = row.lse - row.max_score;
   const double from_log =
       2.0 * kExactLogUlps * (roundings.unit * (log_l + log_l_error) + roundings.half_smallest);
-  const double before_the_sum = log_l_error + from_log;
+  // Tensor-core kernels keep the maximum in base 2: log2 e and ln 2 as numbers, and two products.
+  const double from_base =
+      precision.tensor_core_sums ? roundings.gamma(4.0) * std::fabs(row.max_score) : 0.0;
+  const double before_the_sum = log_l_error + from_log + from_base;
   return before_the_sum + roundings.unit * (std::fabs(row.lse) + before_the_sum);
 }
 
@@ -154,14 +200,16 @@ double output_bound(const SoftmaxRow& row,
   // Σ p v over l: p rounded to its type, one chain of sums above and one below.
   const FloatLimits p_rounding = rounding_to(precision.probabilities, precision);
   const double chain = chain_length(row, precision);
-  const double gamma_pv = roundings.gamma(chain + static_cast<double>(value_roundings));
+  const double gamma_pv = gamma_of_values(row, value_roundings, precision);
   const double gamma_l = roundings.gamma(chain);
   if (gamma_l >= 1.0) return kInfinity;
   const double growth = (1.0 + p_rounding.unit_roundoff) * (1.0 + gamma_pv) / (1.0 - gamma_l) - 1.0;
   // Absolute errors, where p or a sum is subnormal. Dividing by l ≥ 1 (the largest weight is 1)
   // makes them no larger, and 2 stands for the roundings that they pass.
   const double from_small_p = 2.0 * p_rounding.half_smallest * sums.sum_of_values;
-  const double from_small_sums = 2.0 * (chain + 2.0) * roundings.half_smallest;
+  const double halves = precision.tensor_core_sums ? 3.0 : 1.0;  // cut off, not rounded
+  const double from_small_sums = 2.0 * (chain + 2.0) * halves * roundings.half_smallest +
+                                 2.0 * error_of_small_operands(row, sums, precision);
   const double before_division = error_from_weights(row, sums) +
                                  growth * computed_magnitude(row, sums) + from_small_p +
                                  from_small_sums;

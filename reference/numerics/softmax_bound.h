@@ -27,6 +27,8 @@ struct SoftmaxRow {
   double max_score_error = 0.0;   ///< the largest error of any score; +∞ if one may overflow
   double lse = max_score;         ///< exact; not finite if the data are not
   double weight_error_sum = 0.0;  ///< E = Σ probability · weight_error
+  std::int64_t num_keys = 0;      ///< of the request, seen or not
+  double value_scale = 1.0;       ///< v_scale of this head; 1 where the cache is not fp8
 };
 
 /// Steps 5 and 6: the exact probabilities, and how far off the computed weights may be.

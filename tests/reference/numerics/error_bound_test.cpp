@@ -134,8 +134,42 @@ TEST_SUITE("error_bound") {
   TEST_CASE("16-bit probabilities and results add their own roundings") {
     // As above; p and the result in bf16: 2^-8 · (A + |o|), and products of the small terms.
     const AttentionStep step = tiny_step(0.0f, {5.0f, 7.0f}, {0.0f, 2.0f});
-    const ErrorBound bound = error_bound(step, Precision::tensor_core(DType::kBFloat16));
+    const ErrorBound bound =
+        error_bound(step, Precision::tensor_core(DType::kBFloat16, DType::kBFloat16, 0));
     CHECK(bound.output.value(0) == doctest::Approx(2 * 0x1p-8 + 0x1p-16).epsilon(1e-3));
+  }
+
+  TEST_CASE("online softmax adds three roundings to each sum for each stretch of keys") {
+    // Equal scores as above: 6.6u without it; the two keys are one stretch of 32, or two of one.
+    const AttentionStep step = tiny_step(0.0f, {5.0f, 7.0f}, {0.0f, 2.0f});
+    const ErrorBound one_stretch = error_bound(step, Precision::online_float(32));
+    CHECK(one_stretch.output.value(0) == doctest::Approx((6.6 + 3 + 3) * kU).epsilon(1e-5));
+    const ErrorBound two_stretches = error_bound(step, Precision::online_float(1));
+    CHECK(two_stretches.output.value(0) == doctest::Approx((6.6 + 6 + 6) * kU).epsilon(1e-5));
+  }
+
+  TEST_CASE("a step of a tensor core errs by 17 cut terms and a cut sum") {
+    // One key, one step for each product: 17 · 2^-25 + 2^-23 = 10.5u. Output: p in bf16, the step, l and
+    // the division, times |o| = 3.
+    const AttentionStep step = tiny_step(1.0f, {1.0f}, {3.0f});
+    const ErrorBound bound =
+        error_bound(step, Precision::tensor_core(DType::kBFloat16, DType::kFloat32, 0));
+    CHECK(bound.output.value(0) ==
+          doctest::Approx(3 * (0x1p-8 + (10.5 + 1 + 1) * kU)).epsilon(1e-6));
+    // The LSE is the score 1: the step, scale twice, four for the base 2, then as in float.
+    CHECK(bound.lse.value(0) == doctest::Approx((10.5 + 2 + 4 + 1.6 + 1 + 1) * kU).epsilon(1e-3));
+  }
+
+  TEST_CASE("a subnormal operand of a tensor core errs like the smallest normal number") {
+    // In float16 a query of 2^-24 counts as 2^-14, and so does the key: 10.5u of 2^-28, not of 2^-48.
+    // One rounding of l, 1.6 of the exponential and the LSE's own are next to nothing beside log(l) = 0.
+    const float least = std::ldexp(1.0f, -24);
+    const AttentionStep step = tiny_step(least, {least}, {1.0f});
+    const Precision float16 = Precision::tensor_core(DType::kFloat16, DType::kFloat32, 0);
+    const Precision bfloat16 = Precision::tensor_core(DType::kBFloat16, DType::kFloat32, 0);
+    const double more =
+        error_bound(step, float16).lse.value(0) - error_bound(step, bfloat16).lse.value(0);
+    CHECK(more == doctest::Approx((10.5 + 2) * kU * 0x1p-28).epsilon(0.01));
   }
 
   TEST_CASE("a weight below 2^-126 may be missing altogether") {
@@ -163,7 +197,8 @@ TEST_SUITE("error_bound") {
     CHECK(bound.output.value(0) < 1e-10);
     // 65520 and more is infinity in float16.
     step = tiny_step(0.0f, {0.0f}, {65500.0f});
-    CHECK(error_bound(step, Precision::tensor_core(DType::kFloat16)).output.value(0) == kInfinity);
+    CHECK(error_bound(step, Precision::tensor_core(DType::kFloat16, DType::kFloat16, 0))
+              .output.value(0) == kInfinity);
   }
 
   TEST_CASE("where the reference is not finite the bound is NaN") {
@@ -320,6 +355,16 @@ TEST_SUITE("error_bound") {
     precision = Precision{};
     precision.extra_roundings = -1;
     CHECK_THROWS_AS(error_bound(step, precision), Error);
+    precision = Precision{};
+    precision.keys_per_rescaling = -1;
+    CHECK_THROWS_WITH_AS(error_bound(step, precision),
+                         "precision.keys_per_rescaling is -1, but it must be 0 or more.", Error);
+    precision = Precision{};
+    precision.tensor_core_sums = true;
+    CHECK_THROWS_WITH_AS(error_bound(step, precision),
+                         "precision.tensor_core_sums is for float16 or bfloat16 probabilities and "
+                         "float32 arithmetic, but they are float32 and float32.",
+                         Error);
     precision = Precision{};
     precision.confidence = std::numeric_limits<double>::quiet_NaN();
     CHECK_THROWS_AS(error_bound(step, precision), Error);
