@@ -40,11 +40,12 @@ BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata) {
 
 class NaiveImpl final : public AttentionImpl {
  public:
-  NaiveImpl(std::shared_ptr<Device> device, int attention_rung, const KvCache& initial_cache)
+  NaiveImpl(std::shared_ptr<Device> device,
+            const KernelTable<PagedAttentionParams>& paged_attention,
+            const KvCache& initial_cache)
       : device_(std::move(device)),
         kernels_(kernels_of(*device_)),
-        paged_attention_(attention_rung == 1 ? kernels_.paged_decode_naive
-                                             : kernels_.paged_decode_warp),
+        paged_attention_(paged_attention),
         cache_(device_, initial_cache) {}
 
   void do_kv_cache_update(const Tensor& key,
@@ -212,19 +213,22 @@ class NaiveImpl final : public AttentionImpl {
 
 class NaiveBackend final : public AttentionBackend {
  public:
-  NaiveBackend(std::shared_ptr<Device> device, int attention_rung)
-      : device_(std::move(device)), attention_rung_(attention_rung) {}
+  NaiveBackend(std::shared_ptr<Device> device,
+               const KernelTable<PagedAttentionParams>& paged_attention,
+               const Precision& precision)
+      : device_(std::move(device)), paged_attention_(paged_attention), precision_(precision) {}
 
   std::string name() const override { return "NAIVE"; }
   std::string target() const override { return device_->target(); }
-  Precision precision() const override { return Precision::canonical_float(); }
+  Precision precision() const override { return precision_; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
-    return std::make_unique<NaiveImpl>(device_, attention_rung_, initial_cache);
+    return std::make_unique<NaiveImpl>(device_, paged_attention_, initial_cache);
   }
 
  private:
   std::shared_ptr<Device> device_;
-  int attention_rung_;
+  KernelTable<PagedAttentionParams> paged_attention_;
+  Precision precision_;
 };
 
 }  // namespace
@@ -235,7 +239,18 @@ std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> dev
     throw Error("attention_rung is " + std::to_string(attention_rung) +
                 ", but paged_decode has the rungs 1 and 2.");
   }
-  return std::make_unique<NaiveBackend>(std::move(device), attention_rung);
+  const KernelSet kernels = kernels_of(*device);
+  return make_backend_of_kernel(
+      std::move(device),
+      attention_rung == 1 ? kernels.paged_decode_naive : kernels.paged_decode_warp,
+      Precision::canonical_float());
+}
+
+std::unique_ptr<AttentionBackend> make_backend_of_kernel(
+    std::shared_ptr<Device> device,
+    const KernelTable<PagedAttentionParams>& attention,
+    const Precision& precision) {
+  return std::make_unique<NaiveBackend>(std::move(device), attention, precision);
 }
 
 }  // namespace pagelab

@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "gpu/kernels/kernel_set.h"
 #include "gpu/runtime/device.h"
 #include "reference/registry/backend.h"
 
@@ -23,5 +24,15 @@ namespace pagelab {
 /// \throws Error          if there is no such rung
 std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device,
                                                      int attention_rung = 1);
+
+/// Any kernel that attends, behind the same interface and with the same cache write: how tests and
+/// measurements run a rung of a ladder. Its output is float32.
+/// \param device     where the cache lies and the kernels run
+/// \param attention  launchers of the kernel, compiled for that device (kernels_of)
+/// \param precision  of the kernel
+std::unique_ptr<AttentionBackend> make_backend_of_kernel(
+    std::shared_ptr<Device> device,
+    const KernelTable<PagedAttentionParams>& attention,
+    const Precision& precision);
 
 }  // namespace pagelab

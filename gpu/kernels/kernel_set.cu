@@ -12,6 +12,9 @@ KernelSet kernel_set() {
       .cache_write_naive = cache_write_naive_launchers(),
       .paged_decode_naive = paged_decode_naive_launchers(),
       .paged_decode_warp = paged_decode_warp_launchers(),
+      .paged_prefill = {{
+          {"paged_prefill/1_tiled", paged_prefill_tiled_launchers()},
+      }},
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),
       .scan_float = scan_float_rungs(),

@@ -25,6 +25,8 @@ struct KernelSet {
   KernelTable<PagedAttentionParams> paged_decode_naive;  ///< paged_decode/1_naive.cuh
   KernelTable<PagedAttentionParams> paged_decode_warp;   ///< paged_decode/2_warp.cuh
 
+  std::array<TableRung<PagedAttentionParams>, 1> paged_prefill;  ///< paged_prefill/, every rung
+
   // Kernels to learn from, each ladder from its first rung to its last.
   std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/
   std::array<Rung<ScanParams<std::int32_t>>, 2> scan_int32;  ///< scan/

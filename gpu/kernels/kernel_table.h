@@ -29,6 +29,14 @@ class KernelTable {
   Launcher launchers_[kNumActivationDTypes][kNumCacheDTypes] = {};
 };
 
+/// A rung of a ladder whose kernels are compiled for each pair of element types.
+/// \tparam Params  what the kernel gets
+template <typename Params>
+struct TableRung {
+  const char* name;               ///< "paged_prefill/1_tiled"
+  KernelTable<Params> launchers;  ///< each throws Error for parameters or dtypes it cannot take
+};
+
 /// Fills the row of one activation dtype.
 /// \param table        where the launchers go
 /// \param launcher_of  generic callable, called with a value of each C++ type; the types count alone

@@ -27,6 +27,16 @@ KernelTable<CacheWriteParams> cache_write_naive_launchers();
 KernelTable<PagedAttentionParams> paged_decode_naive_launchers();
 /// Every pair of element types of paged_decode/2_warp.cuh.
 KernelTable<PagedAttentionParams> paged_decode_warp_launchers();
+/// Every pair of element types of paged_decode/3_cta.cuh.
+KernelTable<PagedAttentionParams> paged_decode_cta_launchers();
+/// Every pair of element types of paged_decode/4_split.cuh.
+KernelTable<PagedAttentionParams> paged_decode_split_launchers();
+/// Every pair of element types of paged_decode/5_grouped.cuh.
+KernelTable<PagedAttentionParams> paged_decode_grouped_launchers();
+/// Every pair of element types of paged_decode/6_pipelined.cuh, but for float64 caches.
+KernelTable<PagedAttentionParams> paged_decode_pipelined_launchers();
+/// Every pair of element types of paged_prefill/1_tiled.cuh.
+KernelTable<PagedAttentionParams> paged_prefill_tiled_launchers();
 
 /// block_reduce, from rung 1 on; so are those below.
 std::array<Rung<BlockReduceParams>, 2> block_reduce_rungs();

@@ -106,6 +106,7 @@ TEST_SUITE("kernel sources") {
     CHECK(contiguous == expected);
     CHECK(step_labels(source_dir() / "gpu/kernels/paged_decode/1_naive.cuh") == expected);
     CHECK(step_labels(source_dir() / "gpu/kernels/paged_decode/2_warp.cuh") == expected);
+    CHECK(step_labels(source_dir() / "gpu/kernels/paged_prefill/1_tiled.cuh") == expected);
   }
 
   TEST_CASE("the rungs of a ladder have the same numbered steps in the same order") {

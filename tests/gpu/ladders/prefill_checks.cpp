@@ -1,0 +1,240 @@
+#include "tests/gpu/ladders/prefill_checks.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "gpu/backends/naive.h"
+#include "reference/cache/slot_mapping.h"
+#include "reference/contract/compare.h"
+#include "reference/numerics/float_formats.h"
+#include "reference/registry/reference_backends.h"
+
+namespace pagelab::test {
+namespace {
+
+constexpr std::int64_t kKeysPerTile[] = {32, 64, 64};  // of each rung
+
+// Puts the tokens of a step's only request into another step, in the place of its request `req_idx`, which
+// has the same lengths.
+void replace_request(AttentionStep& step, std::int64_t req_idx, const AttentionStep& one) {
+  const std::int64_t first_token = step.metadata.query_start_loc[static_cast<std::size_t>(req_idx)];
+  const auto copy_rows = [&](Tensor& to, const Tensor& from) {
+    const std::int64_t bytes_per_token = from.size_in_bytes() / from.shape()[0];
+    std::copy_n(from.bytes(), from.size_in_bytes(), to.bytes() + first_token * bytes_per_token);
+  };
+  copy_rows(step.query, one.query);
+  copy_rows(step.key, one.key);
+  copy_rows(step.value, one.value);
+  Tensor keys = step.cache.keys();
+  Tensor values = step.cache.values();
+  const Tensor one_keys = one.cache.keys();
+  const Tensor one_values = one.cache.values();
+  const auto bytes_per_slot = [](const Tensor& array) {
+    return array.size_in_bytes() / (array.shape()[0] * array.shape()[1]);
+  };
+  const std::int64_t num_context = one.metadata.seq_lens[0] - one.metadata.query_start_loc[1];
+  for (std::int64_t position = 0; position < num_context; ++position) {
+    const std::int64_t to =
+        slot_of(step.metadata.block_table.row(req_idx), position, step.cache.spec().block_size);
+    const std::int64_t from =
+        slot_of(one.metadata.block_table.row(0), position, one.cache.spec().block_size);
+    const std::int64_t key_bytes = bytes_per_slot(keys);
+    const std::int64_t value_bytes = bytes_per_slot(values);
+    std::copy_n(one_keys.bytes() + from * key_bytes, key_bytes, keys.bytes() + to * key_bytes);
+    std::copy_n(one_values.bytes() + from * value_bytes, value_bytes,
+                values.bytes() + to * value_bytes);
+  }
+  step.cache.assign(keys, values);
+}
+
+// The rows of one request in a result, as bits.
+std::vector<std::uint32_t> bits_of_rows(const AttentionResult& result,
+                                        std::int64_t first_token,
+                                        std::int64_t num_tokens) {
+  std::vector<std::uint32_t> bits;
+  const std::int64_t row_size = result.output.shape()[1] * result.output.shape()[2];
+  const float* output = result.output.data<float>() + first_token * row_size;
+  for (std::int64_t index = 0; index < num_tokens * row_size; ++index) {
+    bits.push_back(bits_of(output[index]));
+  }
+  const std::int64_t all_tokens = result.lse.shape()[1];
+  for (std::int64_t head_idx = 0; head_idx < result.lse.shape()[0]; ++head_idx) {
+    const float* lse = result.lse.data<float>() + head_idx * all_tokens + first_token;
+    for (std::int64_t token = 0; token < num_tokens; ++token) bits.push_back(bits_of(lse[token]));
+  }
+  return bits;
+}
+
+// Overwrites a quarter of the elements.
+void scatter_extraordinary(Tensor& array, Random& random) {
+  const double numbers[] = {-INFINITY, INFINITY, std::nan(""), 0.0};
+  Tensor wide = convert(array, DType::kFloat64);
+  for (std::int64_t index = 0; index < wide.size(); ++index) {
+    if (random.whole(0, 3) == 0) wide.data<double>()[index] = numbers[random.whole(0, 3)];
+  }
+  array = convert(wide, array.dtype());
+}
+
+}  // namespace
+
+void UsedShare::print(const char* what, const Device& device) const {
+  std::printf("%s on the %s: up to %.1f %% of the bound in use\n", what, device.name().c_str(),
+              100.0 * worst_);
+}
+
+std::vector<AttentionCase> prefill_cases() {
+  std::vector<AttentionCase> cases;
+  const auto add = [&](const char* name, const auto& change) {
+    RandomStepOptions options;
+    options.num_query_heads = 2;
+    options.num_kv_heads = 1;
+    options.head_size = 16;
+    options.head_size_v = 16;
+    options.block_size = 16;
+    change(options);
+    cases.push_back({name, options, 900 + cases.size()});
+  };
+  add("one below, at and above a tile of 16 and 32", [](auto& o) {
+    o.requests = {{15, 31}, {16, 32}, {17, 33}, {1, 32}, {1, 33}};
+  });
+  add("one below, at and above a tile of 64", [](auto& o) {
+    o.requests = {{63, 63}, {64, 64}, {65, 65}, {1, 65}};
+  });
+  add("a chunk after a long context", [](auto& o) { o.requests = {{20, 150}, {3, 130}}; });
+  add("a tile of 128 and a query more", [](auto& o) {
+    o.requests = {{129, 130}};
+    o.num_query_heads = 1;
+  });
+  add("a window that leaves out tiles on the left", [](auto& o) {
+    o.requests = {{90, 170}, {5, 140}};
+    o.window_left = 20;
+  });
+  add("a window on both sides across tiles", [](auto& o) {
+    o.requests = {{100, 100}};
+    o.causal = false;
+    o.window_left = 9;
+    o.window_right = 40;
+  });
+  add("prefix ranges with tiles between them that nobody sees", [](auto& o) {
+    o.requests = {{70, 210}};
+    o.mm_prefix = true;
+    o.window_left = 3;
+  });
+  add("a query longer than its sequence by more than a tile", [](auto& o) {
+    o.requests = {{1, 20}};
+    o.query_excess = 90;
+  });
+  add("not causal across tiles, with every option of the scores", [](auto& o) {
+    o.requests = {{40, 100}};
+    o.causal = false;
+    o.alibi = true;
+    o.logit_softcap = 1.5;
+    o.sinks = true;
+  });
+  return cases;
+}
+
+Precision prefill_precision(int rung, const AttentionStep& step) {
+  const std::int64_t keys_per_tile = kKeysPerTile[rung - 1];
+  if (rung == 1) return Precision::online_float(keys_per_tile);
+  return Precision::tensor_core(step.query.dtype(), DType::kFloat32, keys_per_tile);
+}
+
+AttentionResult prefill_by(int rung,
+                           const AttentionStep& step,
+                           const std::shared_ptr<Device>& device) {
+  const auto rungs = kernels_of(*device).paged_prefill;
+  const auto& launchers = rungs[static_cast<std::size_t>(rung - 1)].launchers;
+  return attend(step, *make_backend_of_kernel(device, launchers, prefill_precision(rung, step)));
+}
+
+double check_within_bound(const AttentionStep& step,
+                          const AttentionResult& got,
+                          const Precision& precision) {
+  const AttentionResult expected = attend(step, *make_reference_backend());
+  AttentionStep stored = step;
+  stored.cache = expected.cache;
+  const ErrorBound bound = error_bound(stored, precision);
+  const Comparison output = compare_within(got.output, expected.output, bound.output);
+  const Comparison lse = compare_within(got.lse, expected.lse, bound.lse);
+  CHECK_MESSAGE(output.agrees(), to_string(output));
+  CHECK_MESSAGE(lse.agrees(), to_string(lse));
+  return std::max(output.worst_share_of_bound, lse.worst_share_of_bound);
+}
+
+void check_same_bits(const AttentionResult& got, const AttentionResult& expected) {
+  check_identical("output", got.output, expected.output);
+  check_identical("lse", got.lse, expected.lse);
+}
+
+void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& device) {
+  RandomStepOptions options_of_one;
+  options_of_one.dtype = dtype;
+  options_of_one.num_query_heads = 4;
+  options_of_one.head_size = 48;
+  options_of_one.head_size_v = 32;
+  options_of_one.requests = {{70, 150}};
+  const AttentionStep one = random_step(options_of_one, 71);
+  const std::vector<std::uint32_t> alone = bits_of_rows(prefill_by(rung, one, device), 0, 70);
+  for (std::int64_t block_size : {1, 3, 16, 32}) {
+    CAPTURE(block_size);
+    RandomStepOptions options = options_of_one;
+    options.block_size = block_size;
+    options.requests = {{3, 11}, {1, 40}, {70, 150}, {2, 2}};
+    AttentionStep step = random_step(options, 72);
+    replace_request(step, 2, one);
+    const AttentionResult together = prefill_by(rung, step, device);
+    CHECK(bits_of_rows(together, 3 + 1, 70) == alone);
+  }
+}
+
+void check_extraordinary_numbers(int rung, DType dtype, const std::shared_ptr<Device>& device) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    CAPTURE(seed);
+    RandomStepOptions options;
+    options.dtype = dtype;
+    options.num_query_heads = 2;
+    options.num_kv_heads = 1;
+    options.head_size = options.head_size_v = 16;
+    options.requests = {{1, 1}, {2, 2}, {1, 3}, {5, 6}};
+    options.sinks = seed % 3 == 0;
+    options.amplitude = 1.0;
+    AttentionStep step = random_step(options, seed);
+    Random random(seed);
+    // Few enough of the 16 elements of a query and a key that some scores are numbers.
+    if (seed % 4 == 0) scatter_extraordinary(step.query, random);
+    if (seed % 4 == 1) scatter_extraordinary(step.key, random);
+    if (seed % 4 >= 2) scatter_extraordinary(step.value, random);
+    const AttentionResult got = prefill_by(rung, step, device);
+    check_within_bound(step, got, prefill_precision(rung, step));
+    for (std::int64_t index = 0; index < got.output.size(); ++index) {
+      const float output = got.output.data<float>()[index];
+      if (std::isnan(output)) CHECK(bits_of(output) == 0x7fffffffu);
+    }
+  }
+}
+
+void check_thread_orders(int rung) {
+  std::vector<AttentionStep> steps;
+  for (const AttentionCase& attention_case : attention_cases(6000)) {
+    if (attention_case.seed % 2 == 0) steps.push_back(attention_case.step());
+  }
+  for (const AttentionCase& attention_case : prefill_cases()) {
+    steps.push_back(attention_case.step());
+  }
+  std::vector<AttentionResult> expected;
+  for (const AttentionStep& step : steps) {
+    expected.push_back(prefill_by(rung, step, simulator_device()));
+  }
+  on_simulators_in_all_orders([&](const std::shared_ptr<Device>& device) {
+    for (std::size_t index = 0; index < steps.size(); ++index) {
+      CAPTURE(index);
+      check_same_bits(prefill_by(rung, steps[index], device), expected[index]);
+    }
+  });
+}
+
+}  // namespace pagelab::test

@@ -1,0 +1,93 @@
+// The first rung of prefill, tiles in shared memory and online softmax: within the derived bound of
+// REFERENCE in every case of the tables, and no bit changed by anything that is not the row's own.
+
+#include <doctest/doctest.h>
+
+#include "tests/gpu/ladders/prefill_checks.h"
+
+using namespace pagelab;
+using namespace pagelab::test;
+
+namespace {
+
+constexpr int kRung = 1;
+
+void check_table_of_cases(const std::shared_ptr<Device>& device) {
+  UsedShare used;
+  for (const AttentionCase& attention_case : attention_cases(5000)) {
+    CAPTURE(attention_case.name);
+    CAPTURE(attention_case.seed);
+    const AttentionStep step = attention_case.step();
+    used.add(
+        check_within_bound(step, prefill_by(kRung, step, device), prefill_precision(kRung, step)));
+  }
+  for (const AttentionCase& attention_case : prefill_cases()) {
+    CAPTURE(attention_case.name);
+    const AttentionStep step = attention_case.step();
+    used.add(
+        check_within_bound(step, prefill_by(kRung, step, device), prefill_precision(kRung, step)));
+  }
+  used.print("rung 1", *device);
+}
+
+void check_traps(const std::shared_ptr<Device>& device) {
+  for (const AttentionTrap& trap : attention_traps()) {
+    CAPTURE(trap.name);
+    const AttentionResult got = prefill_by(kRung, trap.step, device);
+    check_within_bound(trap.step, got, prefill_precision(kRung, trap.step));
+    if (!trap.is_exact) continue;
+    check_identical("output", convert(got.output, DType::kFloat64), trap.output);
+  }
+  for (const AttentionTwins& twins : attention_twins()) {
+    CAPTURE(twins.name);
+    check_same_bits(prefill_by(kRung, twins.one, device), prefill_by(kRung, twins.other, device));
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("paged prefill by tiles") {
+  TEST_CASE("rung 1 of prefill is within the bound of REFERENCE in every case (simulators)") {
+    for (const auto& device : simulators()) check_table_of_cases(device);
+  }
+  TEST_CASE("rung 1 of prefill is within the bound of REFERENCE in every case (GPU)") {
+    if (const auto device = gpu_or_skip()) check_table_of_cases(device);
+  }
+
+  TEST_CASE("rung 1 of prefill falls into none of the traps R1 to R10 and K4 to K18 (simulators)") {
+    for (const auto& device : simulators()) check_traps(device);
+  }
+  TEST_CASE("rung 1 of prefill falls into none of the traps R1 to R10 and K4 to K18 (GPU)") {
+    if (const auto device = gpu_or_skip()) check_traps(device);
+  }
+
+  TEST_CASE("K16 and K17: nothing but a row's own changes a bit of rung 1 (simulators)") {
+    for (const auto& device : simulators()) check_neighbours(kRung, DType::kFloat32, device);
+  }
+  TEST_CASE("K16 and K17: nothing but a row's own changes a bit of rung 1 (GPU)") {
+    if (const auto device = gpu_or_skip()) check_neighbours(kRung, DType::kFloat32, device);
+  }
+
+  TEST_CASE("infinities and NaN reach rung 1's results as in the reference (simulators)") {
+    for (const auto& device : simulators()) {
+      check_extraordinary_numbers(kRung, DType::kFloat32, device);
+    }
+  }
+  TEST_CASE("infinities and NaN reach rung 1's results as in the reference (GPU)") {
+    if (const auto device = gpu_or_skip()) {
+      check_extraordinary_numbers(kRung, DType::kFloat32, device);
+    }
+  }
+
+  TEST_CASE("both simulators have the same bits of rung 1 in every order of threads") {
+    check_thread_orders(kRung);
+  }
+
+  TEST_CASE("rung 1 of prefill refuses a head of more than 256 elements by name") {
+    RandomStepOptions options;
+    options.head_size = 257;
+    CHECK_THROWS_WITH_AS(prefill_by(kRung, random_step(options, 1), simulator_device()),
+                         "paged_prefill/1_tiled: head_size is 257, but it must be from 1 to 256.",
+                         Error);
+  }
+}
