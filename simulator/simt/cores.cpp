@@ -42,7 +42,6 @@ class Cores {
     const unsigned int num_cores = num_cores_wanted();
     for (unsigned int other = 1; other < num_cores; ++other) {
       std::thread([this] { serve(); }).detach();
-      ++num_threads_;
     }
   }
 
@@ -56,13 +55,14 @@ class Cores {
       const std::scoped_lock lock(mutex_);
       work_ = &work;
       ++round_;
-      num_working_ = num_threads_;
     }
     wake_up_.notify_all();
     work();
+    // Nothing is left to do. A thread that has not woken up by now, because other programs have its
+    // core, is not waited for: launches of microseconds would last as long as its turn takes to come.
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return num_working_ == 0; });
     work_ = nullptr;
+    done_.wait(lock, [this] { return num_working_ == 0; });
   }
 
  private:
@@ -70,9 +70,10 @@ class Cores {
     std::uint64_t last_round = 0;
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_up_.wait(lock, [&] { return round_ != last_round; });
+      wake_up_.wait(lock, [&] { return work_ != nullptr && round_ != last_round; });
       last_round = round_;
       const std::function<void()>& work = *work_;
+      ++num_working_;
       lock.unlock();
       work();
       lock.lock();
@@ -87,8 +88,7 @@ class Cores {
   std::condition_variable done_;
   const std::function<void()>* work_ = nullptr;
   std::uint64_t round_ = 0;
-  std::size_t num_working_ = 0;
-  std::size_t num_threads_ = 0;
+  std::size_t num_working_ = 0;  // threads of ours that have begun and not returned
 };
 
 }  // namespace

@@ -103,11 +103,15 @@ std::string full_result(const MmaTile<kDepth>& tile,
 }  // namespace
 
 template <int kDepth>
-std::vector<MmaTile<kDepth>> mma_tiles_of(const MmaCategory& category, MmaInput input, int count) {
+std::vector<MmaTile<kDepth>> mma_tiles_of(const MmaCategory& category,
+                                          MmaInput input,
+                                          int count,
+                                          std::uint64_t first_seed) {
   std::vector<MmaTile<kDepth>> tiles;
   tiles.reserve(static_cast<std::size_t>(count));
-  for (int seed = 0; seed < count; ++seed) {
-    tiles.push_back(mma_tile_of<kDepth>(category, input, static_cast<std::uint64_t>(seed)));
+  for (int index = 0; index < count; ++index) {
+    tiles.push_back(
+        mma_tile_of<kDepth>(category, input, first_seed + static_cast<std::uint64_t>(index)));
   }
   return tiles;
 }
@@ -222,7 +226,8 @@ std::vector<std::string> ldmatrix_lines(const std::vector<std::uint32_t>& regist
 }
 
 #define PAGELAB_INSTANTIATE(depth)                                                              \
-  template std::vector<MmaTile<depth>> mma_tiles_of<depth>(const MmaCategory&, MmaInput, int);  \
+  template std::vector<MmaTile<depth>> mma_tiles_of<depth>(const MmaCategory&, MmaInput, int,   \
+                                                           std::uint64_t);                      \
   template std::vector<MmaResults> run_mma<depth>(const std::vector<MmaTile<depth>>&, MmaInput, \
                                                   const std::shared_ptr<Device>&);              \
   template std::vector<MmaResults> compute_mma<depth>(const std::vector<MmaTile<depth>>&,       \

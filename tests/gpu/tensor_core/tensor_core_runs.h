@@ -22,11 +22,12 @@ struct MmaResults {
   float d[16][8];  ///< by rows
 };
 
-/// The first tiles of a category: those of seeds 0, 1, 2, …
+/// Tiles of a category: those of seeds first_seed, first_seed + 1, … The golden table has those from 0 on.
 template <int kDepth>
 std::vector<MmaTile<kDepth>> mma_tiles_of(const MmaCategory& category,
                                           simt::MmaInput input,
-                                          int count);
+                                          int count,
+                                          std::uint64_t first_seed = 0);
 
 /// Runs a warp for each tile on a device.
 template <int kDepth>
