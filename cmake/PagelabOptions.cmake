@@ -61,7 +61,9 @@ endif()
 # DWARF 4 counts files in the old way.
 add_library(pagelab_simulated_kernel INTERFACE)
 target_compile_definitions(pagelab_simulated_kernel INTERFACE PAGELAB_SIMULATED)
-target_compile_options(pagelab_simulated_kernel INTERFACE -gdwarf-4)
+# Messages name lines, so kernels keep theirs in every build.
+set(pagelab_lines $<$<NOT:$<CONFIG:Debug>>:-g1>)
+target_compile_options(pagelab_simulated_kernel INTERFACE ${pagelab_lines} -gdwarf-4)
 if(PAGELAB_SANITIZE MATCHES "thread")
   set(PAGELAB_CHECKED_KERNELS OFF)
 else()
@@ -73,7 +75,7 @@ else()
   # one block of code to the next tells where a loop begins again.
   set(is_stepped $<AND:$<CONFIG:Debug>,$<BOOL:$<TARGET_PROPERTY:PAGELAB_STEPPED>>>)
   target_compile_options(pagelab_checked_kernel INTERFACE $<IF:${is_stepped},-O0,-O1> -fsanitize=thread,bounds -fno-optimize-sibling-calls
-    -fsanitize-coverage=trace-pc -gdwarf-4 -fno-reorder-blocks -fno-thread-jumps $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
+    -fsanitize-coverage=trace-pc ${pagelab_lines} -gdwarf-4 -fno-reorder-blocks -fno-thread-jumps $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sra>)
 endif()
 
 # pagelab_cuda_kernel: how nvcc compiles kernels. Like the host's code, it fuses nothing behind our back.

@@ -46,6 +46,9 @@ NOTES = {
     ("matmul/2_tiled", "shared store requests"): SWITCHED_OFF,
     ("matmul/2_tiled", "shared load requests"): "nvcc loads four neighbours of a row of A at once, 16 bytes",
     ("matmul/2_tiled", "shared load wavefronts"): "nvcc loads four neighbours of a row of A at once, 16 bytes",
+    ("matmul/3_tensor_cores", "shared load requests"): "nvcc loads two neighbours of a row of A at once, 4 bytes",
+    ("matmul/3_tensor_cores", "shared load wavefronts"): "nvcc loads two neighbours of a row of A at once, 4 bytes",
+    ("matmul/3_tensor_cores", "shared load conflicts"): "nvcc loads two neighbours of a row of A at once, 4 bytes",
     ("histogram/2_shared_atomics", "shared atomic wavefronts"): "an increment by 1 adds up the lanes of a word at once",
     ("histogram/2_shared_atomics", "shared atomic conflicts"): "an increment by 1 adds up the lanes of a word at once",
 }

@@ -30,9 +30,10 @@ enum class BarrierVote : std::uint8_t {
 
 /// What lanes that met bring along and take away: one pointer a lane, null for those not among them.
 struct WarpExchange {
-  std::array<const void*, kLanesPerWarp> in = {};  ///< what each lane brought
-  std::array<void*, kLanesPerWarp> out = {};       ///< where each lane expects its result
-  unsigned int mask = 0;                           ///< the lanes that met
+  // Plain arrays: an operator[] of the library would be compiled with the kernel's hooks.
+  const void* in[kLanesPerWarp] = {};  ///< what each lane brought
+  void* out[kLanesPerWarp] = {};       ///< where each lane expects its result
+  unsigned int mask = 0;               ///< the lanes that met
 };
 
 /// What is done once when all lanes have come.

@@ -38,10 +38,9 @@ namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
 // Two elements in a register, as mma wants them: the first in the lower half.
-__device__ inline std::uint32_t pair_of(BFloat16 first, BFloat16 second) {
-  const std::uint32_t lower_half = first.bits;
-  const std::uint32_t upper_half = second.bits;
-  return (upper_half << 16) | lower_half;
+__device__ inline std::uint32_t pair_of(std::uint16_t first, std::uint16_t second) {
+  const std::uint32_t upper_half = second;
+  return (upper_half << 16) | first;
 }
 
 __global__ void matmul_tensor_cores(MatmulParams<BFloat16> params) {
@@ -86,13 +85,20 @@ __global__ void matmul_tensor_cores(MatmulParams<BFloat16> params) {
     const BFloat16* upper_row = a_tile[warp_row + group];
     const BFloat16* lower_row = a_tile[warp_row + group + 8];
     const unsigned int i = 2 * pair;
-    const std::uint32_t a[4] = {
-        pair_of(upper_row[i], upper_row[i + 1]), pair_of(lower_row[i], lower_row[i + 1]),
-        pair_of(upper_row[i + 8], upper_row[i + 9]), pair_of(lower_row[i + 8], lower_row[i + 9])};
+    std::uint32_t a[4];
+    for (unsigned int quarter = 0; quarter < 4; ++quarter) {
+      const BFloat16* a_row = quarter % 2 == 0 ? upper_row : lower_row;
+      const std::uint16_t a_first = a_row[i + quarter / 2 * 8].bits;
+      const std::uint16_t a_second = a_row[i + quarter / 2 * 8 + 1].bits;
+      a[quarter] = pair_of(a_first, a_second);
+    }
     for (unsigned int half = 0; half < 2; ++half) {
       const unsigned int column = warp_column + 8 * half + group;
-      const std::uint32_t b[2] = {pair_of(b_tile[i][column], b_tile[i + 1][column]),
-                                  pair_of(b_tile[i + 8][column], b_tile[i + 9][column])};
+      const std::uint16_t b_0 = b_tile[i][column].bits;
+      const std::uint16_t b_1 = b_tile[i + 1][column].bits;
+      const std::uint16_t b_8 = b_tile[i + 8][column].bits;
+      const std::uint16_t b_9 = b_tile[i + 9][column].bits;
+      const std::uint32_t b[2] = {pair_of(b_0, b_1), pair_of(b_8, b_9)};
       mma_m16n8k16_bf16(sums[half], a, b, sums[half]);
     }
     __syncthreads();  // before the next round overwrites what others may still read

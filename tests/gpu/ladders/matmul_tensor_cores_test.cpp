@@ -7,6 +7,7 @@
 
 #include "reference/contract/error.h"
 #include "reference/numerics/float_formats.h"
+#include "simulator/simt/counters.h"
 #include "simulator/simt/tensor_core.h"
 #include "tests/gpu/devices.h"
 #include "tests/gpu/ladders/ladders.h"
@@ -147,6 +148,22 @@ TEST_SUITE("matmul on tensor cores") {
   TEST_CASE("products of whole numbers are exact (GPU)") {
     if (const auto device = gpu_or_skip()) check_whole_numbers(device);
   }
+
+#if defined(PAGELAB_HAS_CHECKED_KERNELS)
+  // One tile of C, 4 warps, 2 steps of 16. In each step a warp loads 8 elements of A a lane, and for
+  // each of 2 squares 4 of B: 4 · 2 · (8 + 2 · 4) = 128 requests. The 32 lanes stay together, whichever
+  // of them came to an mma last.
+  TEST_CASE("lanes that met in an mma make their next requests together") {
+    const auto device = checked_simulator_device();
+    const Matrix<Element> a = random_matrix(32, 32, 1);
+    const Matrix<Element> b = random_matrix(32, 32, 2);
+    const simt::ScopedCounting counting;
+    multiply_on(device, kernels_of(*device).matmul_tensor_cores, a, b, 32);
+    const simt::LaunchCounters& launch = counting.launches().back();
+    CHECK(launch.totals.of(simt::MemoryKind::kSharedLoad).requests == 128);
+    CHECK(launch.totals.of(simt::WordKind::kMma) == 16);
+  }
+#endif
 
   TEST_CASE("the tensor-core rung refuses another tile than its own") {
     const auto device = simulator_device();
