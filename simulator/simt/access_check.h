@@ -80,6 +80,9 @@ inline bool are_written(const ByteState* states) {
   return all == kAllWritten;
 }
 
+/// How far ahead of an access the record of what may come next is fetched: measured, 8 to 24 do alike.
+inline constexpr std::size_t kCellsAhead = 16;
+
 /// Notes an access of up to 4 aligned bytes where nothing is remarkable: they are written already,
 /// have a cell of their own, and nobody races. \returns false if a closer look is needed
 template <std::size_t kBytes, AccessKind kKind>
@@ -89,6 +92,8 @@ template <std::size_t kBytes, AccessKind kKind>
                                                      Site site) {
   if (!are_written<kBytes>(region.states + offset)) return false;
   Cell* const cell = cell_of<kBytes>(region, offset);
+  // Kernels mostly walk through memory, whose record is ten times as large and falls out of the caches.
+  __builtin_prefetch(reinterpret_cast<const char*>(cell) + kCellsAhead * sizeof(Cell), 1);
   if (cell == nullptr) return false;
   if constexpr (kKind == AccessKind::kRead)
     return note_read_fast(*cell, mine, site, happens_before);
