@@ -8,6 +8,7 @@
 
 #include "cli/profiled_kernels.h"
 #include "gpu/backends/kernels_of.h"
+#include "gpu/kernels/paged_decode/partitions.h"
 #include "gpu/runtime/device_array.h"
 #include "reference/cache/block_table.h"
 #include "reference/contract/error.h"
@@ -100,9 +101,7 @@ struct Batch {
   std::vector<std::int32_t> block_table;
 };
 
-void launch_attention(const DevicePtr& device,
-                      const Shape& shape,
-                      KernelTable<PagedAttentionParams> KernelSet::*table) {
+void launch_attention(const DevicePtr& device, const Shape& shape, std::size_t index) {
   const DType dtype = dtype_of(shape);
   const std::int64_t num_query_heads = shape["num_query_heads"];
   const std::int64_t num_kv_heads = shape["num_kv_heads"];
@@ -148,8 +147,12 @@ void launch_attention(const DevicePtr& device,
   params.scale = 0.125f;
   params.output = output.as<float>();
   params.lse = lse.as<float>();
+  params.max_seq_len = shape["seq_len"];
+  params.workspace_floats = decode_workspace_floats(params);
+  const DeviceArray workspace = room_for_floats(device, params.workspace_floats, "workspace");
+  params.workspace = workspace.as<float>();
   const KernelSet set = kernels_of(*device);
-  (set.*table).at(dtype, dtype)(params);
+  set.paged_decode[index].launchers.at(dtype, dtype)(params);
   device->synchronize();
 }
 
@@ -177,15 +180,17 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                          launch_cache_write(device, shape, table);
                        }});
   };
-  const auto add_attend = [&](const char* name,
-                              KernelTable<PagedAttentionParams> KernelSet::*table) {
-    kernels.push_back({name, attend, [table](const DevicePtr& device, const Shape& shape) {
-                         launch_attention(device, shape, table);
+  const auto add_attend = [&](std::size_t index) {
+    const char* const name = kernels_of(*simulator_device()).paged_decode[index].name;
+    kernels.push_back({name, attend, [index](const DevicePtr& device, const Shape& shape) {
+                         launch_attention(device, shape, index);
                        }});
   };
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
-  add_attend("paged_decode/1_naive", &KernelSet::paged_decode_naive);
-  add_attend("paged_decode/2_warp", &KernelSet::paged_decode_warp);
+  for (std::size_t index = 0; index < kernels_of(*simulator_device()).paged_decode.size();
+       ++index) {
+    add_attend(index);
+  }
 }
 
 }  // namespace pagelab::cli

@@ -94,12 +94,12 @@ void decode_sizes(benchmark::internal::Benchmark* decode) {
 }
 void naive_decode(benchmark::State& state) {
   const KernelSet kernels = kernels_of(*cuda_device());
-  attend(state, kernels.paged_decode_naive, state.range(0), 1, state.range(1));
+  attend(state, kernels.paged_decode[0].launchers, state.range(0), 1, state.range(1));
 }
 BENCHMARK(naive_decode)->Apply(decode_sizes);
 void warp_decode(benchmark::State& state) {
   const KernelSet kernels = kernels_of(*cuda_device());
-  attend(state, kernels.paged_decode_warp, state.range(0), 1, state.range(1));
+  attend(state, kernels.paged_decode[1].launchers, state.range(0), 1, state.range(1));
 }
 BENCHMARK(warp_decode)->Apply(decode_sizes);
 
@@ -114,12 +114,12 @@ void prefill_sizes(benchmark::internal::Benchmark* prefill) {
 }
 void naive_prefill(benchmark::State& state) {
   const KernelSet kernels = kernels_of(*cuda_device());
-  attend(state, kernels.paged_decode_naive, 1, state.range(0), state.range(0));
+  attend(state, kernels.paged_decode[0].launchers, 1, state.range(0), state.range(0));
 }
 BENCHMARK(naive_prefill)->Apply(prefill_sizes);
 void warp_prefill(benchmark::State& state) {
   const KernelSet kernels = kernels_of(*cuda_device());
-  attend(state, kernels.paged_decode_warp, 1, state.range(0), state.range(0));
+  attend(state, kernels.paged_decode[1].launchers, 1, state.range(0), state.range(0));
 }
 BENCHMARK(warp_prefill)->Apply(prefill_sizes);
 

@@ -98,7 +98,7 @@ void naive_decode(benchmark::State& state,
   params.output = output.as<float>();
   params.lse = lse.as<float>();
   const KernelSet kernels = kernels_of(*device);
-  const auto launch = kernels.paged_decode_naive.at(DType::kFloat32, DType::kFloat32);
+  const auto launch = kernels.paged_decode[0].launchers.at(DType::kFloat32, DType::kFloat32);
   for (auto _ : state) launch(params);
   const double multiply_adds = static_cast<double>(num_rows * seq_len * 3 * kHeadSize);
   state.counters["multiply_adds/s"] =

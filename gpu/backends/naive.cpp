@@ -1,9 +1,11 @@
 #include "gpu/backends/naive.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "gpu/backends/device_kv_cache.h"
 #include "gpu/backends/kernels_of.h"
+#include "gpu/kernels/paged_decode/partitions.h"
 #include "gpu/runtime/device_array.h"
 #include "reference/cache/cache_write.h"
 #include "reference/contract/validate.h"
@@ -38,10 +40,16 @@ BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata) {
   return table;
 }
 
+// A kernel that attends, and how much workspace it needs.
+struct AttentionKernel {
+  KernelTable<PagedAttentionParams> launchers;
+  WorkspaceFloats workspace_floats;  // nullptr: none
+};
+
 class NaiveImpl final : public AttentionImpl {
  public:
   NaiveImpl(std::shared_ptr<Device> device,
-            const KernelTable<PagedAttentionParams>& paged_attention,
+            const AttentionKernel& paged_attention,
             const KvCache& initial_cache)
       : device_(std::move(device)),
         kernels_(kernels_of(*device_)),
@@ -116,7 +124,7 @@ class NaiveImpl final : public AttentionImpl {
       set_cache(params);
     }
     const DType key_dtype = reads_own_tokens ? key.dtype() : cache_.spec().dtype;
-    launch_and_fetch(params, paged_attention_.at(query.dtype(), key_dtype), output, lse);
+    launch_and_fetch(params, paged_attention_.launchers.at(query.dtype(), key_dtype), output, lse);
   }
 
   KvCache kv_cache() const override { return cache_.copy_to_host(); }
@@ -150,6 +158,9 @@ class NaiveImpl final : public AttentionImpl {
     params.head_size = cache_.spec().head_size;
     params.head_size_v = cache_.spec().head_size_v;
     params.num_reqs = metadata.num_reqs();
+    for (const std::int32_t seq_len : metadata.seq_lens) {
+      params.max_seq_len = std::max<std::int64_t>(params.max_seq_len, seq_len);
+    }
   }
 
   static void set_variant(PagedAttentionParams& params,
@@ -200,6 +211,12 @@ class NaiveImpl final : public AttentionImpl {
     const DeviceArray device_lse(device_, static_cast<std::size_t>(lse.size_in_bytes()), "lse");
     params.output = device_output.as<float>();
     params.lse = device_lse.as<float>();
+    if (paged_attention_.workspace_floats != nullptr) {
+      params.workspace_floats = paged_attention_.workspace_floats(params);
+    }
+    const DeviceArray workspace(
+        device_, static_cast<std::size_t>(params.workspace_floats) * sizeof(float), "workspace");
+    params.workspace = workspace.as<float>();
     attend(params);
     device_output.copy_to(output.bytes());
     device_lse.copy_to(lse.bytes());
@@ -207,14 +224,14 @@ class NaiveImpl final : public AttentionImpl {
 
   std::shared_ptr<Device> device_;
   KernelSet kernels_;
-  KernelTable<PagedAttentionParams> paged_attention_;
+  AttentionKernel paged_attention_;
   DeviceKvCache cache_;
 };
 
 class NaiveBackend final : public AttentionBackend {
  public:
   NaiveBackend(std::shared_ptr<Device> device,
-               const KernelTable<PagedAttentionParams>& paged_attention,
+               const AttentionKernel& paged_attention,
                const Precision& precision)
       : device_(std::move(device)), paged_attention_(paged_attention), precision_(precision) {}
 
@@ -227,30 +244,40 @@ class NaiveBackend final : public AttentionBackend {
 
  private:
   std::shared_ptr<Device> device_;
-  KernelTable<PagedAttentionParams> paged_attention_;
+  AttentionKernel paged_attention_;
   Precision precision_;
 };
+
+// How far each rung is from the canonical order: its header's "Order".
+Precision precision_of_decode(int attention_rung) {
+  Precision precision = Precision::canonical_float();
+  if (attention_rung >= 4) precision.extra_roundings = 3;  // the weight of a partition
+  return precision;
+}
 
 }  // namespace
 
 std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device,
                                                      int attention_rung) {
-  if (attention_rung != 1 && attention_rung != 2) {
-    throw Error("attention_rung is " + std::to_string(attention_rung) +
-                ", but paged_decode has the rungs 1 and 2.");
-  }
   const KernelSet kernels = kernels_of(*device);
-  return make_backend_of_kernel(
-      std::move(device),
-      attention_rung == 1 ? kernels.paged_decode_naive : kernels.paged_decode_warp,
-      Precision::canonical_float());
+  const int num_rungs = static_cast<int>(kernels.paged_decode.size());
+  if (attention_rung < 1 || attention_rung > num_rungs) {
+    throw Error("attention_rung is " + std::to_string(attention_rung) +
+                ", but paged_decode has the rungs 1 to " + std::to_string(num_rungs) + ".");
+  }
+  const std::size_t index = static_cast<std::size_t>(attention_rung - 1);
+  return make_backend_of_kernel(std::move(device), kernels.paged_decode[index].launchers,
+                                precision_of_decode(attention_rung),
+                                attention_rung < 4 ? nullptr : &decode_workspace_floats);
 }
 
 std::unique_ptr<AttentionBackend> make_backend_of_kernel(
     std::shared_ptr<Device> device,
     const KernelTable<PagedAttentionParams>& attention,
-    const Precision& precision) {
-  return std::make_unique<NaiveBackend>(std::move(device), attention, precision);
+    const Precision& precision,
+    WorkspaceFloats workspace_floats) {
+  return std::make_unique<NaiveBackend>(std::move(device),
+                                        AttentionKernel{attention, workspace_floats}, precision);
 }
 
 }  // namespace pagelab

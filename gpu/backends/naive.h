@@ -19,20 +19,26 @@ namespace pagelab {
 /// The backend NAIVE on a device. It accepts every dtype, layout and variant of the contract; its
 /// output is float32, bit for bit that of REFERENCE_FLOAT.
 /// \param device          where the cache lies and the kernels run
-/// \param attention_rung  which rung of gpu/kernels/paged_decode attends: 1, or 2 for tests and
-///                        measurements; its output has other bits, within the same error_bound
+/// \param attention_rung  which rung of gpu/kernels/paged_decode attends: 1, or a later one for tests
+///                        and measurements; its output has other bits, and what it cannot take it
+///                        refuses when it is to attend
 /// \throws Error          if there is no such rung
 std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device,
                                                      int attention_rung = 1);
+
+/// How many floats of workspace a launch needs, by the parameters that the host sets.
+using WorkspaceFloats = std::int64_t (*)(const PagedAttentionParams& params);
 
 /// Any kernel that attends, behind the same interface and with the same cache write: how tests and
 /// measurements run a rung of a ladder. Its output is float32.
 /// \param device     where the cache lies and the kernels run
 /// \param attention  launchers of the kernel, compiled for that device (kernels_of)
 /// \param precision  of the kernel
+/// \param workspace_floats  what it needs, or nullptr if it has no workspace
 std::unique_ptr<AttentionBackend> make_backend_of_kernel(
     std::shared_ptr<Device> device,
     const KernelTable<PagedAttentionParams>& attention,
-    const Precision& precision);
+    const Precision& precision,
+    WorkspaceFloats workspace_floats = nullptr);
 
 }  // namespace pagelab

@@ -21,10 +21,9 @@ namespace pagelab {
 
 /// The launchers of one target's kernels.
 struct KernelSet {
-  KernelTable<CacheWriteParams> cache_write_naive;       ///< cache_write/1_naive.cuh
-  KernelTable<PagedAttentionParams> paged_decode_naive;  ///< paged_decode/1_naive.cuh
-  KernelTable<PagedAttentionParams> paged_decode_warp;   ///< paged_decode/2_warp.cuh
+  KernelTable<CacheWriteParams> cache_write_naive;  ///< cache_write/1_naive.cuh
 
+  std::array<TableRung<PagedAttentionParams>, 5> paged_decode;   ///< paged_decode/, every rung
   std::array<TableRung<PagedAttentionParams>, 1> paged_prefill;  ///< paged_prefill/, every rung
 
   // Kernels to learn from, each ladder from its first rung to its last.

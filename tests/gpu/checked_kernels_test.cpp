@@ -87,7 +87,7 @@ struct SmallAttention {
     params.k_scales = params.v_scales = scales.as<float>();
     params.output = output.as<float>();
     params.lse = lse.as<float>();
-    const auto attend = kernels_of(*device).paged_decode_naive.at(query_dtype, cache_dtype);
+    const auto attend = kernels_of(*device).paged_decode[0].launchers.at(query_dtype, cache_dtype);
     return error_of([&] { attend(params); });
   }
 };

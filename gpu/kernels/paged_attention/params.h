@@ -6,19 +6,25 @@
 
 #include "reference/attention/variants.h"
 #include "reference/cache/kv_cache.h"
+#include "reference/tensor/dtype.h"
 
 namespace pagelab {
+
+/// The most shared memory of a thread block on Hopper: 227 KiB.
+/// \source CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
+inline constexpr std::int64_t kHopperSharedBytes = 227 * 1024;
 
 /// One launch attends for the whole batch. Plain data, passed by value; pointers are device
 /// addresses. Encoder-only attention is the same with this step's own keys as the cache: blocks of
 /// one token, and block_table[r][j] = query_start_loc[r] + j.
 struct PagedAttentionParams {
-  const void* query = nullptr;       ///< [num_tokens, num_query_heads, head_size]
-  std::int64_t num_tokens = 0;       ///< rows of query, padding included
-  std::int64_t num_query_heads = 0;  ///< a multiple of num_kv_heads
-  std::int64_t num_kv_heads = 0;     ///< KV heads
-  std::int64_t head_size = 0;        ///< elements of a query and a key
-  std::int64_t head_size_v = 0;      ///< elements of a value
+  const void* query = nullptr;          ///< [num_tokens, num_query_heads, head_size]
+  DType query_dtype = DType::kFloat32;  ///< of query, for kernels that have it in no template
+  std::int64_t num_tokens = 0;          ///< rows of query, padding included
+  std::int64_t num_query_heads = 0;     ///< a multiple of num_kv_heads
+  std::int64_t num_kv_heads = 0;        ///< KV heads
+  std::int64_t head_size = 0;           ///< elements of a query and a key
+  std::int64_t head_size_v = 0;         ///< elements of a value
 
   std::int64_t num_reqs = 0;                      ///< requests
   const std::int32_t* query_start_loc = nullptr;  ///< [num_reqs + 1] first token of each request
@@ -45,6 +51,12 @@ struct PagedAttentionParams {
 
   float* output = nullptr;  ///< [num_tokens, num_query_heads, head_size_v]
   float* lse = nullptr;     ///< [num_query_heads, num_tokens] natural log
+
+  // What the host knows beside the arrays. From rung 3 of paged_decode on, a launch depends on it.
+  std::int64_t max_seq_len = 0;                        ///< no smaller than any of seq_lens
+  std::int64_t max_shared_bytes = kHopperSharedBytes;  ///< that a thread block may have
+  float* workspace = nullptr;         ///< [workspace_floats] (paged_decode/partitions.h)
+  std::int64_t workspace_floats = 0;  ///< how many there are
 };
 
 }  // namespace pagelab

@@ -73,5 +73,31 @@ __device__ inline bool sees(const PagedAttentionParams& params,
                                     row.req_idx, row.position, key_position);
 }
 
+/// Where the keys that this row sees begin and end. There may be hidden ones in between, where a
+/// prefix range lies apart from the window; the first and the last are seen.
+/// \param row  no padding
+/// \returns    begin ≥ end if it sees none
+__device__ inline KeyRange visible_range(const PagedAttentionParams& params, const QueryRow& row) {
+  const VisibilityRule& rule = params.visibility;
+  KeyRange visible = {0, row.seq_len};
+  if (rule.window_left != kUnbounded && row.position - rule.window_left > visible.begin) {
+    visible.begin = row.position - rule.window_left;
+  }
+  if (rule.window_right != kUnbounded && row.position + rule.window_right + 1 < visible.end) {
+    visible.end = row.position + rule.window_right + 1;
+  }
+  if (rule.causal && row.position + 1 < visible.end) visible.end = row.position + 1;
+  for (std::int64_t range_idx = 0; range_idx < params.num_mm_prefix_ranges; ++range_idx) {
+    const MmPrefixRange range = params.mm_prefix_ranges[range_idx];
+    if (range.req_idx != row.req_idx || range.first >= range.last) continue;
+    if (row.position < range.first || row.position > range.last) continue;
+    const bool was_empty = visible.begin >= visible.end;
+    const std::int64_t end = range.last + 1 < row.seq_len ? range.last + 1 : row.seq_len;
+    if (was_empty || range.first < visible.begin) visible.begin = range.first;
+    if (was_empty || end > visible.end) visible.end = end;
+  }
+  return visible;
+}
+
 }  // namespace PAGELAB_TARGET
 }  // namespace pagelab

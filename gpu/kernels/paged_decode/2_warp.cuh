@@ -35,24 +35,15 @@
 
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
-#include "gpu/kernels/launch_checks.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
 #include "gpu/kernels/paged_attention/score.h"
+#include "gpu/kernels/paged_decode/cta_reduce.h"
 #include "reference/cache/cache_element.h"
 #include "reference/numerics/exact_math.h"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
-
-// The sum over all lanes, in every lane: after each step twice as many lanes are in.
-__device__ inline float butterfly_sum(float part) {
-  for (unsigned int distance = kWarpSize / 2; distance > 0; distance = distance / 2) {
-    const float other_part = __shfl_xor_sync(kWholeWarp, part, distance);
-    part = part + other_part;
-  }
-  return part;
-}
 
 // query · key, then scale, soft cap and bias.
 template <typename Query, typename Stored>

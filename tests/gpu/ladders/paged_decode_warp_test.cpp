@@ -305,9 +305,4 @@ TEST_SUITE("paged attention by warps") {
       }
     });
   }
-
-  TEST_CASE("there is no third rung yet") {
-    CHECK_THROWS_WITH_AS(make_naive_backend(simulator_device(), 3),
-                         "attention_rung is 3, but paged_decode has the rungs 1 and 2.", Error);
-  }
 }
