@@ -56,6 +56,7 @@ inline Cell* cell_of(const MemoryRegion& region, std::size_t offset) {
                                          : Grain::kBytes;
   Cell* const word = region.cells + offset / 4;
   if (word->grain != kGrain) return nullptr;
+  if constexpr (kBytes == 4) return word;
   return word + offset % 4 * region.cells_per_plane;
 }
 

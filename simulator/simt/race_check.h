@@ -72,7 +72,7 @@ inline void note_sharer(
                                                   Stamp mine,
                                                   Site site,
                                                   const HappensBefore& order) {
-  if (cell.reads[0] == mine) return true;
+  if (cell.reads[0] == mine || cell.reads[1] == mine) return true;
   if (cell.has_atomics || !order.is_before(cell.write, mine)) return false;
   note_sharer(cell.reads, cell.read_sites, mine, site, order);
   return true;
