@@ -53,7 +53,8 @@ struct ComparedBackend {
   std::string refusal;  ///< why it did not run; empty if it did
   std::optional<Agreement>
       agreement;  ///< with the expected values, if it ran and is not REFERENCE itself
-  std::optional<bool> same_bits;  ///< output and LSE equal REFERENCE_FLOAT's; absent for float64
+  /// Output and LSE equal REFERENCE_FLOAT's; absent for float64 and where sums have an order of their own.
+  std::optional<bool> same_bits;
 };
 
 /// Runs a step on every backend and target that this machine has.

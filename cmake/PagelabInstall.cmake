@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 set(libraries
   pagelab_options pagelab_sanitizers pagelab_fmt
   pagelab_simulated_kernel pagelab_checked_kernel pagelab_cuda_kernel
-  reference simt engine runtime kernels kernels_simulated kernels_checked kernels_cuda backends)
+  reference simt engine runtime kernels kernels_simulated kernels_checked kernels_cuda cpu_attn backends)
 foreach(library IN LISTS libraries)
   if(TARGET ${library})
     install(TARGETS ${library} EXPORT pagelabTargets

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "gpu/backends/cpu_attn/cpu_attn.h"
 #include "gpu/backends/naive.h"
 #include "gpu/runtime/device.h"
 #include "reference/contract/suggestion.h"
@@ -46,6 +47,7 @@ std::vector<BackendChoice> all_backends() {
       {"NAIVE",
        {"simulator", "cuda"},
        [](const std::string& target) { return make_naive_backend(device_of(target)); }},
+      {"CPU_ATTN", {"cpu"}, [](const std::string&) { return make_cpu_attn_backend(); }},
   };
 }
 

@@ -70,6 +70,10 @@ class AttentionBackend {
   /// exact ones.
   virtual Precision precision() const = 0;
 
+  /// Whether it sums in an order of its own. In the canonical order, float32 results have the very bits of
+  /// REFERENCE_FLOAT.
+  virtual bool has_own_order() const { return false; }
+
   /// An impl for one layer, whose cache starts with these contents.
   virtual std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const = 0;
 };

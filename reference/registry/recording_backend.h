@@ -25,6 +25,7 @@ class RecordingBackend : public AttentionBackend {
   std::string name() const override { return inner_.name(); }
   std::string target() const override { return inner_.target(); }
   Precision precision() const override { return inner_.precision(); }
+  bool has_own_order() const override { return inner_.has_own_order(); }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override;
 
   /// The step that was kept, with the cache as it was before its tokens were stored; or nothing

@@ -49,7 +49,7 @@ void check_refusal(const std::string& arguments, const std::string& must_name) {
 
 TEST_SUITE("program") {
   TEST_CASE("attend agrees with a golden step on every backend that needs no GPU") {
-    for (const std::string backend : {"REFERENCE", "REFERENCE_FLOAT", "NAIVE"}) {
+    for (const std::string backend : {"REFERENCE", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN"}) {
       const CommandResult run =
           run_pagelab("attend " + golden_step("012_chunked_window_softcap_sinks_float32") +
                       " --backend " + backend);
@@ -101,7 +101,7 @@ TEST_SUITE("program") {
   TEST_CASE("compare prints a line a backend and agrees on a golden step") {
     const CommandResult run = run_pagelab("compare " + golden_step("009_decode_alibi_float64"));
     CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
-    for (const std::string backend : {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE"}) {
+    for (const std::string backend : {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN"}) {
       CHECK(run.output.find(backend) != std::string::npos);
     }
   }

@@ -135,6 +135,19 @@ TEST_SUITE("golden texts") {
     check_golden_texts("REFERENCE_FLOAT", "cpu", 64);
   }
 
+  TEST_CASE("CPU_ATTN writes them in blocks of 1 token") {
+    check_golden_texts("CPU_ATTN", "cpu", 1);
+  }
+  TEST_CASE("CPU_ATTN writes them in blocks of 3 tokens") {
+    check_golden_texts("CPU_ATTN", "cpu", 3);
+  }
+  TEST_CASE("CPU_ATTN writes them in blocks of 16 tokens") {
+    check_golden_texts("CPU_ATTN", "cpu", 16);
+  }
+  TEST_CASE("CPU_ATTN writes them in blocks of 64 tokens") {
+    check_golden_texts("CPU_ATTN", "cpu", 64);
+  }
+
   TEST_CASE("NAIVE writes them in the simulator in blocks of 1 token") {
     check_golden_texts("NAIVE", "simulator", 1);
   }
