@@ -19,6 +19,8 @@ KernelSet kernel_set() {
       }},
       .paged_prefill = {{
           {"paged_prefill/1_tiled", paged_prefill_tiled_launchers()},
+          {"paged_prefill/2_tensor_cores", paged_prefill_tensor_core_launchers()},
+          {"paged_prefill/3_pipelined", paged_prefill_pipelined_launchers()},
       }},
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),

@@ -24,7 +24,7 @@ struct KernelSet {
   KernelTable<CacheWriteParams> cache_write_naive;  ///< cache_write/1_naive.cuh
 
   std::array<TableRung<PagedAttentionParams>, 5> paged_decode;   ///< paged_decode/, every rung
-  std::array<TableRung<PagedAttentionParams>, 1> paged_prefill;  ///< paged_prefill/, every rung
+  std::array<TableRung<PagedAttentionParams>, 3> paged_prefill;  ///< paged_prefill/, every rung
 
   // Kernels to learn from, each ladder from its first rung to its last.
   std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/

@@ -37,6 +37,10 @@ KernelTable<PagedAttentionParams> paged_decode_grouped_launchers();
 KernelTable<PagedAttentionParams> paged_decode_pipelined_launchers();
 /// Every pair of element types of paged_prefill/1_tiled.cuh.
 KernelTable<PagedAttentionParams> paged_prefill_tiled_launchers();
+/// paged_prefill/2_tensor_cores.cuh; element types that it does not take are refused by their launcher.
+KernelTable<PagedAttentionParams> paged_prefill_tensor_core_launchers();
+/// paged_prefill/3_pipelined.cuh; likewise.
+KernelTable<PagedAttentionParams> paged_prefill_pipelined_launchers();
 
 /// block_reduce, from rung 1 on; so are those below.
 std::array<Rung<BlockReduceParams>, 2> block_reduce_rungs();

@@ -144,7 +144,10 @@ class BoundBuilder {
     if (!terms.empty() && !step_.variant.sinks.empty()) {
       const double sink = step_.variant.sinks[head_idx];
       const bool is_there = sink != -std::numeric_limits<double>::infinity();
-      if (is_there) terms.push_back(Term{BoundedScore{sink, 0.0}});
+      // Tensor-core kernels have scores in base 2, whose factor is rounded otherwise than the sink's.
+      const double error =
+          precision_.tensor_core_sums ? roundings_.gamma(2) * std::fabs(sink) : 0.0;
+      if (is_there) terms.push_back(Term{BoundedScore{sink, error}});
     }
     return terms;
   }

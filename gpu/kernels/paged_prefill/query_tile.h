@@ -15,12 +15,17 @@ inline namespace PAGELAB_TARGET {
 /// Neighbouring query tokens of one request. The same for all threads of a thread block.
 struct QueryTile {
   std::int64_t first_token;     ///< row of the batch
-  std::int64_t num_rows;        ///< queries; 0: there is nothing to do
+  std::int32_t num_rows;        ///< queries; 0: there is nothing to do
   bool is_padding;              ///< rows of no request; then what follows says nothing
-  std::int64_t req_idx;         ///< request
-  std::int64_t seq_len;         ///< keys of the request
-  std::int64_t first_position;  ///< of the first query in the request; may be negative
+  std::int32_t req_idx;         ///< request
+  std::int32_t seq_len;         ///< keys of the request
+  std::int32_t first_position;  ///< of the first query in the request; may be negative
 };
+
+/// A number that is not below `least` and not above `most`.
+__device__ inline std::int64_t clamped(std::int64_t value, std::int64_t least, std::int64_t most) {
+  return value < least ? least : value > most ? most : value;
+}
 
 /// Tiles that a launch has room for. Some stay empty: how many each request has, only the device knows.
 /// \param params            the batch
@@ -68,10 +73,10 @@ __device__ inline QueryTile query_tile_of(const PagedAttentionParams& params,
       tile_idx - first_tile_of_request(params, req_idx, queries_per_tile);
   tile.first_token = params.query_start_loc[req_idx] + tile_of_request * queries_per_tile;
   const std::int64_t rows_left = end_of_request - tile.first_token;
-  tile.num_rows = rows_left < 0 ? 0 : rows_left < queries_per_tile ? rows_left : queries_per_tile;
-  tile.req_idx = req_idx;
+  tile.num_rows = static_cast<std::int32_t>(clamped(rows_left, 0, queries_per_tile));
+  tile.req_idx = static_cast<std::int32_t>(req_idx);
   tile.seq_len = tile.is_padding ? 0 : params.seq_lens[req_idx];
-  tile.first_position = tile.seq_len - rows_left;
+  tile.first_position = static_cast<std::int32_t>(tile.seq_len - rows_left);
   return tile;
 }
 
@@ -95,23 +100,35 @@ __device__ inline QueryRow query_row_of(const PagedAttentionParams& params,
   return row;
 }
 
+/// The keys that the rule shows to one row: a single stretch, which may be empty.
+/// \param rule      causality and window
+/// \param position  of the query
+/// \param seq_len   keys of its request
+__device__ inline KeyRange visible_by_rule(const VisibilityRule& rule,
+                                           std::int64_t position,
+                                           std::int64_t seq_len) {
+  KeyRange keys = {0, seq_len};
+  if (rule.window_left != kUnbounded && position - rule.window_left > 0) {
+    keys.begin = position - rule.window_left;
+  }
+  if (rule.causal && position + 1 < keys.end) keys.end = position + 1;
+  if (rule.window_right != kUnbounded && position + rule.window_right + 1 < keys.end) {
+    keys.end = position + rule.window_right + 1;
+  }
+  return keys;
+}
+
 /// A stretch of keys outside which no row of a tile sees any. The first and the last of them are seen by
 /// some row; with prefix ranges there may be gaps.
 /// \param params  rule and ranges
 /// \param tile    not of padding, with a row
 __device__ inline KeyRange visible_keys_of(const PagedAttentionParams& params,
                                            const QueryTile& tile) {
-  const VisibilityRule rule = params.visibility;
   const std::int64_t first = tile.first_position;
   const std::int64_t last = first + tile.num_rows - 1;
-  KeyRange keys = {0, tile.seq_len};
-  if (rule.window_left != kUnbounded && first - rule.window_left > keys.begin) {
-    keys.begin = first - rule.window_left;
-  }
-  if (rule.causal && last + 1 < keys.end) keys.end = last + 1;
-  if (rule.window_right != kUnbounded && last + rule.window_right + 1 < keys.end) {
-    keys.end = last + rule.window_right + 1;
-  }
+  KeyRange keys;
+  keys.begin = visible_by_rule(params.visibility, first, tile.seq_len).begin;
+  keys.end = visible_by_rule(params.visibility, last, tile.seq_len).end;
   if (keys.begin >= keys.end) keys = {tile.seq_len, 0};  // none so far
   for (std::int64_t range_idx = 0; range_idx < params.num_mm_prefix_ranges; ++range_idx) {
     const MmPrefixRange range = params.mm_prefix_ranges[range_idx];

@@ -17,7 +17,7 @@
 
 namespace pagelab::test {
 
-/// The largest share of the bound that was in use, and where rounding to 16 bits allows more.
+/// The largest share of the bound that was in use.
 class UsedShare {
  public:
   /// Takes in the share of one step.
@@ -58,7 +58,7 @@ void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& devi
 /// Infinities and NaN in query, keys and values come out as in the reference.
 void check_extraordinary_numbers(int rung, DType dtype, const std::shared_ptr<Device>& device);
 
-/// Both simulators, every order of threads: the same bits in all cases that the rung takes.
-void check_thread_orders(int rung);
+/// Both simulators, every order of threads: the same bits in each of the steps.
+void check_thread_orders(int rung, const std::vector<AttentionStep>& steps);
 
 }  // namespace pagelab::test
