@@ -1,4 +1,4 @@
-// cache_write and paged_decode: arrays and launches for `pagelab profile`.
+// cache_write, paged_decode and paged_prefill: arrays and launches for `pagelab profile`.
 
 #include <algorithm>
 #include <cstddef>
@@ -78,17 +78,18 @@ void launch_cache_write(const DevicePtr& device,
   device->synchronize();
 }
 
-// Decode: a query for each request, which sees all of its keys. Each request has 5 keys fewer than the
-// one before it, and at least one.
+// The last queries of each request, one or more. Each request has 5 keys fewer than the one before it, and at
+// least one; it has no more queries than keys.
 struct Batch {
-  explicit Batch(const Shape& shape) {
+  Batch(const Shape& shape, std::int64_t query_len) {
     blocks_per_req = blocks_for_tokens(shape["seq_len"], shape["block_size"]);
     const std::int64_t num_reqs = shape["num_reqs"];
     query_start_loc.push_back(0);
     for (std::int64_t req_idx = 0; req_idx < num_reqs; ++req_idx) {
-      query_start_loc.push_back(static_cast<std::int32_t>(req_idx + 1));
       const std::int64_t seq_len = std::max<std::int64_t>(1, shape["seq_len"] - 5 * req_idx);
       seq_lens.push_back(static_cast<std::int32_t>(seq_len));
+      const std::int64_t num_queries = std::min(query_len, seq_len);
+      query_start_loc.push_back(query_start_loc.back() + static_cast<std::int32_t>(num_queries));
     }
     // Blocks in reverse: neighbours in the sequence are none in the cache.
     block_table.resize(static_cast<std::size_t>(num_reqs * blocks_per_req));
@@ -101,7 +102,10 @@ struct Batch {
   std::vector<std::int32_t> block_table;
 };
 
-void launch_attention(const DevicePtr& device, const Shape& shape, std::size_t index) {
+void launch_attention(const DevicePtr& device,
+                      const Shape& shape,
+                      std::int64_t query_len,
+                      const KernelTable<PagedAttentionParams>& launchers) {
   const DType dtype = dtype_of(shape);
   const std::int64_t num_query_heads = shape["num_query_heads"];
   const std::int64_t num_kv_heads = shape["num_kv_heads"];
@@ -110,11 +114,12 @@ void launch_attention(const DevicePtr& device, const Shape& shape, std::size_t i
                 ", but it must be a multiple of num_kv_heads, which is " +
                 std::to_string(num_kv_heads) + ".");
   }
-  const Batch batch(shape);
-  const std::int64_t num_tokens = shape["num_reqs"];
+  const Batch batch(shape, query_len);
+  const std::int64_t num_reqs = shape["num_reqs"];
+  const std::int64_t num_tokens = batch.query_start_loc.back();
   const std::int64_t num_rows = num_tokens * num_query_heads;
   const std::int64_t cache_bytes =
-      num_tokens * batch.blocks_per_req * strides_of(shape).block * shape["element_bytes"];
+      num_reqs * batch.blocks_per_req * strides_of(shape).block * shape["element_bytes"];
   const DeviceArray query =
       numbers(device, num_rows * shape["head_size"] * shape["element_bytes"], "query");
   const DeviceArray key_cache = numbers(device, cache_bytes, "key_cache");
@@ -133,7 +138,7 @@ void launch_attention(const DevicePtr& device, const Shape& shape, std::size_t i
   params.num_query_heads = num_query_heads;
   params.num_kv_heads = num_kv_heads;
   params.head_size = params.head_size_v = shape["head_size"];
-  params.num_reqs = num_tokens;
+  params.num_reqs = num_reqs;
   params.query_start_loc = query_start_loc.as<std::int32_t>();
   params.seq_lens = seq_lens.as<std::int32_t>();
   params.block_table = block_table.as<std::int32_t>();
@@ -151,8 +156,7 @@ void launch_attention(const DevicePtr& device, const Shape& shape, std::size_t i
   params.workspace_floats = decode_workspace_floats(params);
   const DeviceArray workspace = room_for_floats(device, params.workspace_floats, "workspace");
   params.workspace = workspace.as<float>();
-  const KernelSet set = kernels_of(*device);
-  set.paged_decode[index].launchers.at(dtype, dtype)(params);
+  launchers.at(dtype, dtype)(params);
   device->synchronize();
 }
 
@@ -183,13 +187,35 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
   const auto add_attend = [&](std::size_t index) {
     const char* const name = kernels_of(*simulator_device()).paged_decode[index].name;
     kernels.push_back({name, attend, [index](const DevicePtr& device, const Shape& shape) {
-                         launch_attention(device, shape, index);
+                         const KernelSet set = kernels_of(*device);
+                         launch_attention(device, shape, 1, set.paged_decode[index].launchers);
+                       }});
+  };
+  // Tensor cores take 16 bits.
+  const Shape prefill({{"num_reqs", 2, 1, 1024, "requests"},
+                       {"query_len", 40, 1, 65536, "queries of each request, its last tokens"},
+                       {"seq_len", 70, 1, 65536, "keys of the first request; 5 fewer each time"},
+                       {"num_query_heads", 4, 1, 128, "a multiple of num_kv_heads"},
+                       num_kv_heads,
+                       head_size,
+                       block_size,
+                       {"element_bytes", 2, 2, 4, "4: float32; 2: bfloat16"}});
+  const auto add_prefill = [&](std::size_t index) {
+    const char* const name = kernels_of(*simulator_device()).paged_prefill[index].name;
+    kernels.push_back({name, prefill, [index](const DevicePtr& device, const Shape& shape) {
+                         const KernelSet set = kernels_of(*device);
+                         launch_attention(device, shape, shape["query_len"],
+                                          set.paged_prefill[index].launchers);
                        }});
   };
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
   for (std::size_t index = 0; index < kernels_of(*simulator_device()).paged_decode.size();
        ++index) {
     add_attend(index);
+  }
+  for (std::size_t index = 0; index < kernels_of(*simulator_device()).paged_prefill.size();
+       ++index) {
+    add_prefill(index);
   }
 }
 

@@ -60,7 +60,7 @@ ProfiledKernel profiled_kernel(const std::string& name);
 
 // Parts of the list.
 
-/// cache_write and paged_decode.
+/// cache_write, paged_decode and paged_prefill.
 void add_attention_kernels(std::vector<ProfiledKernel>& kernels);
 /// The ladders to learn from.
 void add_ladders(std::vector<ProfiledKernel>& kernels);

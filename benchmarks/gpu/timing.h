@@ -83,5 +83,7 @@ void time_launches(benchmark::State& state, std::int64_t bytes, const Launch& la
 
 /// Registers the rungs of block_reduce, scan, transpose, histogram and matmul.
 void register_ladders();
+/// Registers the rungs of paged_prefill, and cuBLAS beside them.
+void register_prefill();
 
 }  // namespace pagelab::bench

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/backends/kernels_of.h"
+#include "gpu/backends/naive.h"
 #include "tests/gpu/byte_hash.h"
 #include "tests/support/random_step.h"
 
@@ -35,6 +37,24 @@ RandomStepOptions options_of(std::uint64_t seed) {
   options.alibi = random.whole(0, 2) == 0;
   options.sinks = random.whole(0, 2) == 0;
   options.mm_prefix = random.whole(0, 2) == 0;
+  return options;
+}
+
+// The same for prefill: what differs is drawn by options_of, but for types and sizes.
+RandomStepOptions prefill_options_of(std::uint64_t seed) {
+  RandomStepOptions options = options_of(1000 + seed);
+  Random random(0xa0000000u + seed);
+  options.dtype = seed % 2 == 0 ? DType::kBFloat16 : DType::kFloat16;
+  constexpr DType kFp8[] = {DType::kFp8E4M3, DType::kFp8E5M2};
+  options.kv_cache_dtype = seed % 3 == 0 ? std::nullopt : std::optional<DType>(kFp8[seed % 3 - 1]);
+  // Heads of 64, 128 and 256 elements are what is compiled; others are filled up with zeros.
+  options.head_size = 16 * random.whole(1, seed % 8 == 7 ? 16 : 8);
+  options.head_size_v = 16 * random.whole(1, 8);
+  options.num_kv_heads = random.whole(1, 2);
+  options.num_query_heads = options.num_kv_heads * random.whole(1, 3);
+  options.kind = BatchKind::kMixed;
+  options.num_reqs = random.whole(1, 3);
+  options.max_seq_len = static_cast<std::int32_t>(random.whole(1, 150));
   return options;
 }
 
@@ -85,6 +105,22 @@ std::string cache_line(std::uint64_t seed, std::uint64_t inputs, const Attention
 }
 
 }  // namespace
+
+std::vector<std::string> prefill_lines(const std::shared_ptr<Device>& device) {
+  constexpr std::uint64_t kNumPrefillSeeds = 48;  // 2 query dtypes · 3 cache dtypes, eight times
+  std::vector<std::string> lines;
+  const KernelSet kernels = kernels_of(*device);
+  for (std::uint64_t seed = 0; seed < kNumPrefillSeeds; ++seed) {
+    const AttentionStep step = random_step(prefill_options_of(seed), seed);
+    const std::uint64_t inputs = hash_of_inputs(step);
+    for (const auto& rung : kernels.paged_prefill) {
+      const auto backend = make_backend_of_kernel(device, rung.launchers, Precision{});
+      const AttentionResult result = attend(step, *backend);
+      lines.push_back(std::string(rung.name) + " " + attention_line(seed, inputs, result));
+    }
+  }
+  return lines;
+}
 
 GoldenLines golden_lines(const AttentionBackend& backend) {
   GoldenLines lines;

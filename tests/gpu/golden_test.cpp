@@ -55,6 +55,12 @@ void check_warps_against_table(const std::shared_ptr<Device>& device) {
   check_lines(golden_lines(*make_naive_backend(device, 2)).naive_attention, golden);
 }
 
+void check_prefill(const std::shared_ptr<Device>& device) {
+  const std::vector<std::string> golden = golden_table("paged_prefill.txt");
+  if (golden.empty()) return;
+  check_lines(prefill_lines(device), golden);
+}
+
 void check_teaching_kernels(const std::shared_ptr<Device>& device) {
   const std::vector<std::string> golden = golden_table("teaching_kernels.txt");
   if (golden.empty()) return;
@@ -79,6 +85,12 @@ TEST_SUITE("golden tables of the H200") {
   }
   TEST_CASE("paged attention by warps reproduces what the H200 computed (GPU)") {
     if (const auto device = gpu_or_skip()) check_warps_against_table(device);
+  }
+  TEST_CASE("every rung of prefill reproduces what the H200 computed (simulator)") {
+    check_prefill(simulator_device());
+  }
+  TEST_CASE("every rung of prefill reproduces what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_prefill(device);
   }
   TEST_CASE("every rung of the teaching kernels reproduces what the H200 computed (simulators)") {
     for (const auto& device : simulators()) check_teaching_kernels(device);

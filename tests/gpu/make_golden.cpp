@@ -1,6 +1,6 @@
 // h200_golden FOLDER: runs the golden steps and the teaching kernels on this machine's GPU and writes
-// naive_attention.txt, paged_decode_warp.txt, cache_write.txt, teaching_kernels.txt and words.txt
-// into the folder; what a test compares with lies in tests/golden/h200.
+// naive_attention.txt, paged_decode_warp.txt, paged_prefill.txt, cache_write.txt, teaching_kernels.txt and
+// words.txt into the folder; what a test compares with lies in tests/golden/h200.
 
 #include <cstdio>
 #include <exception>
@@ -54,6 +54,8 @@ int main(int argc, char** argv) try {
       pagelab::test::golden_lines(*pagelab::make_naive_backend(device, 2));
   write_table(folder / "paged_decode_warp.txt", "paged_decode/2_warp", device->name(),
               attention_columns, lines_of_warps.naive_attention);
+  write_table(folder / "paged_prefill.txt", "every rung of paged_prefill", device->name(),
+              "rung, " + attention_columns, pagelab::test::prefill_lines(device));
   write_table(folder / "teaching_kernels.txt", "the teaching kernels", device->name(),
               "rung, seed, size, threads of a thread block or tile; hash of inputs, of outputs; "
               "first outputs as 32 bits",

@@ -106,12 +106,14 @@ TEST_SUITE("kernel sources") {
     CHECK(contiguous == expected);
     CHECK(step_labels(source_dir() / "gpu/kernels/paged_decode/1_naive.cuh") == expected);
     CHECK(step_labels(source_dir() / "gpu/kernels/paged_decode/2_warp.cuh") == expected);
-    CHECK(step_labels(source_dir() / "gpu/kernels/paged_prefill/1_tiled.cuh") == expected);
+    for (const char* rung : {"1_tiled.cuh", "2_tensor_cores.cuh", "3_pipelined.cuh"}) {
+      CHECK(step_labels(source_dir() / "gpu/kernels/paged_prefill" / rung) == expected);
+    }
   }
 
   TEST_CASE("the rungs of a ladder have the same numbered steps in the same order") {
-    for (const char* ladder :
-         {"block_reduce", "histogram", "matmul", "paged_decode", "scan", "transpose"}) {
+    for (const char* ladder : {"block_reduce", "histogram", "matmul", "paged_decode",
+                               "paged_prefill", "scan", "transpose"}) {
       CAPTURE(ladder);
       std::vector<std::vector<std::string>> rungs;
       for (const auto& entry : fs::directory_iterator(source_dir() / "gpu/kernels" / ladder)) {
