@@ -252,6 +252,10 @@ class NaiveBackend final : public AttentionBackend {
 Precision precision_of_decode(int attention_rung) {
   Precision precision = Precision::canonical_float();
   if (attention_rung >= 4) precision.extra_roundings = 3;  // the weight of a partition
+  if (attention_rung == 6) {
+    precision.keys_per_rescaling = 32;  // a tile of each of four warps
+    precision.extra_roundings = 6;      // the weights of a warp and of a partition
+  }
   return precision;
 }
 

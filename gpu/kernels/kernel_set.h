@@ -12,6 +12,7 @@
 #include "gpu/kernels/kernel_table.h"
 #include "gpu/kernels/ladder.h"
 #include "gpu/kernels/matmul/params.h"
+#include "gpu/kernels/merge_states/params.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/scan/params.h"
 #include "gpu/kernels/transpose/params.h"
@@ -22,8 +23,9 @@ namespace pagelab {
 /// The launchers of one target's kernels.
 struct KernelSet {
   KernelTable<CacheWriteParams> cache_write_naive;  ///< cache_write/1_naive.cuh
+  Rung<MergeStatesParams> merge_states;             ///< merge_states/1_naive.cuh
 
-  std::array<TableRung<PagedAttentionParams>, 5> paged_decode;   ///< paged_decode/, every rung
+  std::array<TableRung<PagedAttentionParams>, 6> paged_decode;   ///< paged_decode/, every rung
   std::array<TableRung<PagedAttentionParams>, 3> paged_prefill;  ///< paged_prefill/, every rung
 
   // Kernels to learn from, each ladder from its first rung to its last.

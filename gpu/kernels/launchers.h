@@ -12,6 +12,7 @@
 #include "gpu/kernels/kernel_table.h"
 #include "gpu/kernels/ladder.h"
 #include "gpu/kernels/matmul/params.h"
+#include "gpu/kernels/merge_states/params.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/scan/params.h"
 #include "gpu/kernels/transpose/params.h"
@@ -41,6 +42,8 @@ KernelTable<PagedAttentionParams> paged_prefill_tiled_launchers();
 KernelTable<PagedAttentionParams> paged_prefill_tensor_core_launchers();
 /// paged_prefill/3_pipelined.cuh; likewise.
 KernelTable<PagedAttentionParams> paged_prefill_pipelined_launchers();
+/// merge_states
+Rung<MergeStatesParams> merge_states_rung();
 
 /// block_reduce, from rung 1 on; so are those below.
 std::array<Rung<BlockReduceParams>, 2> block_reduce_rungs();

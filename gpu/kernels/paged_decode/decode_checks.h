@@ -55,5 +55,46 @@ PagedAttentionParams with_query_dtype(PagedAttentionParams params) {
   return params;
 }
 
+/// What is read 16 bytes at a time must begin and end at a multiple of them.
+/// \tparam Stored  element type of the cache
+/// \param kernel   name for the message
+/// \param params   of the launch
+/// \throws Error   naming what does not
+template <typename Stored>
+void require_chunks_of_16_bytes(const char* kernel, const PagedAttentionParams& params) {
+  const std::string name = kernel;
+  const std::string dtype = std::string(to_string(DTypeOf<Stored>::kValue));
+  if (sizeof(Stored) > 4) {
+    throw Error(name + " does not support caches of " + dtype + ". Rung 5 takes them.");
+  }
+  constexpr std::int64_t kElements = 16 / sizeof(Stored);
+  const auto require = [&](const char* field, std::int64_t value) {
+    if (value % kElements == 0) return;
+    throw Error(name + ": " + field + " is " + std::to_string(value) +
+                ", but it must be a multiple of " + std::to_string(kElements) +
+                ", which are 16 bytes of " + dtype + ". Rung 5 takes any.");
+  };
+  const auto require_head = [&](const char* field, std::int64_t value) {
+    require(field, value);
+    if (value >= kElements && value <= 256) return;
+    throw Error(name + ": " + field + " is " + std::to_string(value) + ", but it must be from " +
+                std::to_string(kElements) + " to 256. Rung 5 takes any.");
+  };
+  require_head("head_size", params.head_size);
+  require_head("head_size_v", params.head_size_v);
+  require("key_strides.block", params.key_strides.block);
+  require("key_strides.token", params.key_strides.token);
+  require("key_strides.head", params.key_strides.head);
+  require("value_strides.block", params.value_strides.block);
+  require("value_strides.token", params.value_strides.token);
+  require("value_strides.head", params.value_strides.head);
+  const auto is_aligned = [](const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
+  };
+  if (is_aligned(params.key_cache) && is_aligned(params.value_cache)) return;
+  throw Error(name + ": " + (is_aligned(params.key_cache) ? "value_cache" : "key_cache") +
+              " does not begin at a multiple of 16 bytes. Rung 5 takes any address.");
+}
+
 }  // namespace PAGELAB_TARGET
 }  // namespace pagelab

@@ -13,7 +13,7 @@
 namespace pagelab::test {
 
 inline constexpr int kFirstRung = 3;      ///< rungs 1 and 2 have tests of their own
-inline constexpr int kLastRung = 5;       ///< of the ladder
+inline constexpr int kLastRung = 6;       ///< of the ladder
 inline constexpr int kPipelinedRung = 6;  ///< reads 16 bytes at a time, no float64
 
 /// A step on a rung of paged_decode.
