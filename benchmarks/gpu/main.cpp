@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   std::printf("GPU: %s\n", cuda_device()->name().c_str());
   bench::register_ladders();
+  bench::register_decode();
   bench::register_prefill();
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -58,6 +58,10 @@ DeviceArray device_copy(const std::vector<T>& values, const char* name) {
 /// Bytes a second that cudaMemcpy moves from device to device, read and written counted; best of ten.
 double copy_bandwidth();
 
+/// Bytes a second that a kernel reads which does nothing else: block_reduce/2_warp_shuffle over 4 GiB, far
+/// more than the L2 cache holds; best of ten.
+double read_bandwidth();
+
 /// Runs and times the launches, and reports how many of the bytes that a copy could move were moved.
 /// \param state   of the benchmark
 /// \param bytes   that have to move at least, read and written counted
@@ -83,6 +87,9 @@ void time_launches(benchmark::State& state, std::int64_t bytes, const Launch& la
 
 /// Registers the rungs of block_reduce, scan, transpose, histogram and matmul.
 void register_ladders();
+
+/// Registers every rung of paged_decode.
+void register_decode();
 /// Registers the rungs of paged_prefill, and cuBLAS beside them.
 void register_prefill();
 

@@ -1,6 +1,6 @@
 // h200_golden FOLDER: runs the golden steps and the teaching kernels on this machine's GPU and writes
-// naive_attention.txt, paged_decode_warp.txt, paged_prefill.txt, cache_write.txt, teaching_kernels.txt and
-// words.txt into the folder; what a test compares with lies in tests/golden/h200.
+// naive_attention.txt, paged_decode_warp.txt, paged_decode.txt, paged_prefill.txt, cache_write.txt,
+// teaching_kernels.txt and words.txt into the folder; what a test compares with lies in tests/golden/h200.
 
 #include <cstdio>
 #include <exception>
@@ -9,6 +9,7 @@
 
 #include "gpu/backends/naive.h"
 #include "reference/contract/error.h"
+#include "tests/gpu/golden_decode.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
 #include "tests/gpu/words/word_cases.h"
@@ -54,6 +55,8 @@ int main(int argc, char** argv) try {
       pagelab::test::golden_lines(*pagelab::make_naive_backend(device, 2));
   write_table(folder / "paged_decode_warp.txt", "paged_decode/2_warp", device->name(),
               attention_columns, lines_of_warps.naive_attention);
+  write_table(folder / "paged_decode.txt", "rungs 3 to 6 of paged_decode", device->name(),
+              "rung, " + attention_columns, pagelab::test::decode_golden_lines(device));
   write_table(folder / "paged_prefill.txt", "every rung of paged_prefill", device->name(),
               "rung, " + attention_columns, pagelab::test::prefill_lines(device));
   write_table(folder / "teaching_kernels.txt", "the teaching kernels", device->name(),
