@@ -51,6 +51,7 @@ inline const OfStoredType& of_stored_type(DType dtype) {
 /// A task under way.
 class TaskRun {
  public:
+  /// A run of this task, in this memory; all three must outlive it.
   TaskRun(const Params& params, const Task& task, Scratch& scratch)
       : params_(params),
         task_(task),

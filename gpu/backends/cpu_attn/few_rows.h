@@ -22,11 +22,13 @@ typedef float Eight __attribute__((vector_size(32)));
 inline constexpr int kProductChains = 16;
 /// Vectors that hold them.
 inline constexpr int kVectorsOfChains = kProductChains / kLanes;
-/// Rows and keys that are multiplied with each other at a time.
+/// Rows that are multiplied with kKeysAtOnce keys at a time.
 inline constexpr int kRowsAtOnce = 4;
+/// Keys that are multiplied with kRowsAtOnce rows at a time.
 inline constexpr int kKeysAtOnce = 4;
-/// Of these, how many fit the registers.
+/// Of these rows, how many fit the registers.
 inline constexpr int kRowsInRegisters = PAGELAB_LANES == 16 ? 4 : 2;
+/// Of these keys, how many fit the registers.
 inline constexpr int kKeysInRegisters = PAGELAB_LANES == 16 ? 4 : 2;
 
 /// Asks for a row that the next tile will read. Rows of one head lie apart, block by block, where no

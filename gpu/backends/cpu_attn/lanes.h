@@ -80,19 +80,22 @@ inline Lanes load_half(const void* from) {
 }
 #endif
 
-// kLanes stored elements as floats, before any scale. Every stored type has its exact way.
+/// kLanes stored elements as floats, before any scale. Every stored type has its exact way.
 inline Lanes load_stored(const float* from) { return load(from); }
+/// float64 is rounded, lane by lane: it is not for speed.
 inline Lanes load_stored(const double* from) {
   Lanes lanes;
   for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = static_cast<float>(from[lane]);
   return lanes;
 }
+/// bfloat16 is the upper half of a float.
 inline Lanes load_stored(const BFloat16* from) { return (Lanes)(load_16_bits(from) << 16); }
+/// float16 has an instruction of its own.
 inline Lanes load_stored(const Float16* from) { return load_half(from); }
-// e5m2 is the upper byte of a float16.
+/// e5m2 is the upper byte of a float16.
 inline Lanes load_stored(const Fp8E5M2* from) { return from_half_bits(load_8_bits(from) << 8); }
-// e4m3's exponent is biased by 7 and float16's by 15: read as float16, a code is 2^-8 of its value,
-// subnormal or not. The code that would be 480 is NaN.
+/// e4m3's exponent is biased by 7 and float16's by 15: read as float16, a code is 2^-8 of its value,
+/// subnormal or not. The code that would be 480 is NaN.
 inline Lanes load_stored(const Fp8E4M3* from) {
   const IntLanes codes = load_8_bits(from);
   const IntLanes half_bits = ((codes & 0x80) << 8) | ((codes & 0x7f) << 7);

@@ -97,6 +97,7 @@ class AlignedFloats {
       : floats_(static_cast<float*>(::operator new(bytes_of(size), kAlignment))) {
     for (std::int64_t index = 0; index < size; ++index) floats_[index] = 0.0f;
   }
+  /// Takes over the other's memory.
   AlignedFloats(AlignedFloats&& other) noexcept : floats_(other.floats_) {
     other.floats_ = nullptr;
   }
