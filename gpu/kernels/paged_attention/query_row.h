@@ -75,8 +75,9 @@ __device__ inline bool sees(const PagedAttentionParams& params,
 
 /// Where the keys that this row sees begin and end. There may be hidden ones in between, where a
 /// prefix range lies apart from the window; the first and the last are seen.
-/// \param row  no padding
-/// \returns    begin ≥ end if it sees none
+/// \param params  the step
+/// \param row     no padding
+/// \returns       begin ≥ end if it sees none
 __device__ inline KeyRange visible_range(const PagedAttentionParams& params, const QueryRow& row) {
   const VisibilityRule& rule = params.visibility;
   KeyRange visible = {0, row.seq_len};

@@ -49,6 +49,7 @@ inline void require_max_seq_len(const char* kernel, const PagedAttentionParams& 
 
 /// The parameters with the type of the query, which launchers know and kernels ask for.
 /// \tparam Query  element type of the query
+/// \param params  of the launch
 template <typename Query>
 PagedAttentionParams with_query_dtype(PagedAttentionParams params) {
   params.query_dtype = DTypeOf<Query>::kValue;
