@@ -25,7 +25,7 @@ void finish_row(const Params& params,
 /// \param params    the call
 /// \param task      the first part; the others follow in Params::partial_*
 /// \param num_parts how many
-/// \source          FlashDecoding (Dao et al. 2023); the softmax state of Milakov & Gimelshein (2018)
+/// \source          Online softmax (Milakov and Gimelshein 2018), section 3.1: the merge of two parts
 void merge_parts(const Params& params, const Task& task, std::int64_t num_parts);
 
 }  // namespace pagelab::cpu_attn

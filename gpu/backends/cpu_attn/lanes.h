@@ -21,6 +21,8 @@ namespace PAGELAB_WIDTH {
 inline constexpr int kLanes = PAGELAB_LANES;                                    ///< floats at once
 typedef float Lanes __attribute__((vector_size(4 * PAGELAB_LANES)));            ///< kLanes floats
 typedef std::int32_t IntLanes __attribute__((vector_size(4 * PAGELAB_LANES)));  ///< kLanes integers
+/// kLanes unsigned integers
+typedef std::uint32_t UintLanes __attribute__((vector_size(4 * PAGELAB_LANES)));
 
 /// kLanes neighbours from memory.
 inline Lanes load(const float* from) {
@@ -143,8 +145,9 @@ inline Lanes exact_exp2_of(Lanes x) {
   p = fma(p, f, broadcast(0x1.ebfbd8p-3f));
   p = fma(p, f, broadcast(0x1.62e430p-1f));
   p = fma(p, f, broadcast(1.0f));
-  const IntLanes exponent = __builtin_convertvector(n, IntLanes) << 23;
-  const Lanes power = (Lanes)((IntLanes)p + exponent);
+  // Unsigned, because a lane whose row does not see the key may hold anything, and wraps.
+  const UintLanes exponent = (UintLanes) __builtin_convertvector(n, IntLanes) << 23;
+  const Lanes power = (Lanes)((UintLanes)p + exponent);
   const Lanes small_is_zero = x < -126.0f ? broadcast(0.0f) : power;
   return x == x ? small_is_zero : x;
 }
