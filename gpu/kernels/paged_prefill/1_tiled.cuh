@@ -48,25 +48,24 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-// The constants of this rung. kKeys is a part of its arithmetic: it says after which keys the sums are
-// rescaled.
+/// The constants of rung 1.
 struct PrefillTiled {
-  static constexpr std::int64_t kQueries = 16;       // of a tile
-  static constexpr std::int64_t kKeys = 32;          // of a tile
-  static constexpr std::int64_t kThreadsPerRow = 8;  // of a query
-  static constexpr std::int64_t kMaxHeadSize = 256;  // what shared memory is asked to hold
-  static constexpr unsigned int kThreadsPerCta = kQueries * kThreadsPerRow;
-  static constexpr float kHidden = -1.0f;  // in the place of a weight, which is never negative
+  static constexpr std::int64_t kQueries = 16;       ///< of a tile
+  static constexpr std::int64_t kKeys = 32;          ///< of a tile; then the sums are rescaled
+  static constexpr std::int64_t kThreadsPerRow = 8;  ///< of a query
+  static constexpr std::int64_t kMaxHeadSize = 256;  ///< what shared memory is asked to hold
+  static constexpr unsigned int kThreadsPerCta = kQueries * kThreadsPerRow;  ///< a row each eight
+  static constexpr float kHidden = -1.0f;  ///< in the place of a weight, which is never negative
 };
 
-// A thread block's shared memory. Rows of keys are one element longer, so that threads that read the same
-// element of neighbouring keys find it in different banks.
+/// A thread block's shared memory. Rows of keys are one element longer, so that threads that read the same
+/// element of neighbouring keys find it in different banks.
 struct PrefillTiledMemory {
-  float* queries;  // [kQueries, head_size]
-  float* keys;     // [kKeys, head_size + 1]
-  float* values;   // [kKeys, head_size_v]
-  float* weights;  // [kQueries, kKeys] scores, then weights
-  float* sums;     // [kQueries, head_size_v] acc, not yet divided by l
+  float* queries;  ///< [kQueries, head_size]
+  float* keys;     ///< [kKeys, head_size + 1]
+  float* values;   ///< [kKeys, head_size_v]
+  float* weights;  ///< [kQueries, kKeys] scores, then weights
+  float* sums;     ///< [kQueries, head_size_v] acc, not yet divided by l
 };
 
 inline std::size_t bytes_of_prefill_tiled(const PagedAttentionParams& params) {

@@ -43,12 +43,13 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-// The constants of this rung.
+/// The constants of rung 2, and its launcher.
 struct PrefillTensorCores {
-  static constexpr const char* kName = "paged_prefill/2_tensor_cores";
-  static constexpr int kQueries = 64;  // of a tile
-  static constexpr int kThreadsPerCta = kQueries / kRowsPerWarp * 32;
+  static constexpr const char* kName = "paged_prefill/2_tensor_cores";  ///< for messages
+  static constexpr int kQueries = 64;                                   ///< of a tile
+  static constexpr int kThreadsPerCta = kQueries / kRowsPerWarp * 32;   ///< a warp each 16 rows
 
+  /// Attends for every row and head of the batch. \throws Error for sizes that it does not take
   template <typename Query, typename Stored>
   static void launch(const PagedAttentionParams& params);
 };

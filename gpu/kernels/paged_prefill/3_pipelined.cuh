@@ -24,9 +24,11 @@
 //
 // Cost     per thread block, 2 · 64 · head · 2 bytes a tile from L2 for 128 rows, where rung 2 reads them
 //          for 64. A warp issues, for 8 keys and 16 rows of a head of 128: 16 mma, 8 ldmatrix, and 4
-//          exponentials a lane of 12 instructions each: the tensor cores limit it, and the exponentials nearly
-//          do. One warp's products run under another's softmax: with 168 to 255 registers a thread there are
-//          two warps for each of the four tensor cores of a multiprocessor.
+//          exponentials a lane of about 15 instructions each: the tensor cores limit it, and the exponentials
+//          nearly do. One warp's products run under another's softmax: two warps share each of the four tensor
+//          cores of a multiprocessor. More would not fit: for Hopper nvcc gives a thread 254 registers with a
+//          head of 128, 219 with one of 64, and none goes to memory. With a head of 256 some do, although its
+//          queries stay in shared memory.
 // Change   rung 2 loaded a tile, waited, multiplied, waited; its operands came 2 and 4 bytes at a time out of
 //          the same banks. Here cp.async copies 16 bytes from global to shared memory while the tile before
 //          is multiplied, and one ldmatrix brings the operands of two mma. Queries are loaded once, into
@@ -53,29 +55,31 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-// Where a token's key and value begin, in elements from the first of the head.
+/// Where a token's key and value begin, in elements from the first of the head.
 struct TokenPlace {
-  std::int64_t key;  // kNoToken: no row sees it
-  std::int64_t value;
+  std::int64_t key;    ///< kNoToken: no row sees it
+  std::int64_t value;  ///< likewise
 };
 
-// The constants of this rung.
+/// The constants of rung 3, and its launcher.
 struct PrefillPipelined {
-  static constexpr const char* kName = "paged_prefill/3_pipelined";
-  static constexpr int kQueries = 128;  // of a tile
-  static constexpr int kThreadsPerCta = kQueries / kRowsPerWarp * 32;
-  static constexpr int kStages = 2;         // tiles of keys in shared memory
-  static constexpr int kChunkElements = 8;  // 16 bytes
-  static constexpr std::int64_t kNoToken = -1;
+  static constexpr const char* kName = "paged_prefill/3_pipelined";    ///< for messages
+  static constexpr int kQueries = 128;                                 ///< of a tile
+  static constexpr int kThreadsPerCta = kQueries / kRowsPerWarp * 32;  ///< a warp each 16 rows
+  static constexpr int kStages = 2;             ///< tiles of keys in shared memory
+  static constexpr int kChunkElements = 8;      ///< 16 bytes
+  static constexpr std::int64_t kNoToken = -1;  ///< a place that is not read
 
-  // Queries, then keys and values of each stage, then the places of the tokens of two tiles.
+  /// A tile of keys or of values.
   template <int kHead>
   static constexpr int kTileElements = kPrefillKeys* kHead;
+  /// Queries, then keys and values of each stage, then the places of the tokens of two tiles.
   template <int kHead>
   static constexpr std::size_t kSharedBytes =
       2 * (kQueries * kHead + kStages * 2 * kTileElements<kHead>)+2 * kPrefillKeys *
       sizeof(TokenPlace);
 
+  /// Attends for every row and head of the batch. \throws Error for sizes that it does not take
   template <typename Query, typename Stored>
   static void launch(const PagedAttentionParams& params);
 };
@@ -158,21 +162,27 @@ __global__ void __launch_bounds__(PrefillPipelined::kThreadsPerCta, 1)
   Query* const tiles = query_tile + Rung::kQueries * kHead;  // keys, values of each stage
   TokenPlace* const all_places = reinterpret_cast<TokenPlace*>(
       tiles + Rung::kStages * 2 * Rung::kTileElements<kHead>);  // [2, kPrefillKeys]
+  // In 32 bits, which positions fit into: registers are scarce, and a division of 64 bits is a hundred
+  // instructions.
   const KeyRange visible_keys = visible_keys_of(params, tile);
+  const int begin_key = static_cast<int>(visible_keys.begin);
+  const int end_key = static_cast<int>(visible_keys.end);
+  const int first_tile = begin_key / kPrefillKeys;
+  const int end_tile = (end_key + kPrefillKeys - 1) / kPrefillKeys;
   const KeyRange keys_of_warp =
       warp_tile.num_rows > 0 ? visible_keys_of(params, warp_tile) : KeyRange{0, 0};
-  const int first_tile = static_cast<int>(visible_keys.begin / kPrefillKeys);
-  const int end_tile = static_cast<int>((visible_keys.end + kPrefillKeys - 1) / kPrefillKeys);
+  const int first_tile_of_warp = static_cast<int>(keys_of_warp.begin) / kPrefillKeys;
+  const int end_tile_of_warp =
+      (static_cast<int>(keys_of_warp.end) + kPrefillKeys - 1) / kPrefillKeys;
 
   // Step 1: locate the block
-  // The first 64 threads, for the tokens of one tile. In 32 bits: positions are, and a division of 64 bits is
-  // a hundred instructions.
+  // The first 64 threads, for the tokens of one tile.
   const auto locate = [&](int key_tile) {
     if (threadIdx.x >= kPrefillKeys || key_tile >= end_tile) return;
     const std::int32_t position = key_tile * kPrefillKeys + static_cast<std::int32_t>(threadIdx.x);
     const std::int32_t block_size = static_cast<std::int32_t>(params.block_size);
     TokenPlace place = {Rung::kNoToken, Rung::kNoToken};
-    if (position >= visible_keys.begin && position < visible_keys.end) {
+    if (position >= begin_key && position < end_key) {
       const std::int64_t physical_block = block_table_row[position / block_size];
       const std::int64_t block_offset = position % block_size;
       place.key =
@@ -235,9 +245,9 @@ __global__ void __launch_bounds__(PrefillPipelined::kThreadsPerCta, 1)
       }
     }
     // A warp whose rows see nothing of this tile has nothing to add.
+    if (key_tile < first_tile_of_warp || key_tile >= end_tile_of_warp) continue;
     const std::int64_t first_key = static_cast<std::int64_t>(key_tile) * kPrefillKeys;
     const KeyRange keys_of_tile = {first_key, first_key + kPrefillKeys};
-    if (keys_of_tile.begin >= keys_of_warp.end || keys_of_tile.end <= keys_of_warp.begin) continue;
     Query* const key_rows = tiles + key_tile % Rung::kStages * 2 * Rung::kTileElements<kHead>;
     Query* const value_rows = key_rows + Rung::kTileElements<kHead>;
 
