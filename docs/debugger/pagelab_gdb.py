@@ -312,12 +312,11 @@ def build_printers():
 SETTINGS = """
 set print pretty on
 set print static-members off
-skip -gfi /usr/include/c++/*
-skip -gfi /usr/include/c++/*/*
-skip -gfi /usr/include/eigen3/Eigen/src/*/*
+skip -rfu ^(std|__gnu_cxx|Eigen|fmt|nlohmann)::
 """
 
-# A step goes into our functions, not into those of the standard library or Eigen.
+# A step goes into our functions, not into those of the standard library, Eigen and the like. By name: the
+# rules for files know no folders in folders.
 for setting in SETTINGS.strip().splitlines():
     gdb.execute(setting, to_string=True)
 gdb.printing.register_pretty_printer(gdb.current_objfile(), build_printers(), replace=True)
