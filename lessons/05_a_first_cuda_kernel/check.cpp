@@ -54,14 +54,19 @@ CountedLaunches judge(TaskCheck& task,
                       const std::string& name,
                       const std::function<void(float* result)>& launch,
                       const Doubles& expected) {
+  const int count = static_cast<int>(expected.size());
+  task.input(sizes.count(), describe(sizes),
+             "A launcher calls `launch`, as those of exercise.h do.");
+  const CheckedArray first_result(name, count);
+  lessons::expect_a_launch(task, [&] { launch(first_result.on_device()); });
   lessons::in_every_order([&](const std::string& order) {
     task.input(sizes.count(), describe(sizes) + "; " + order, hint);
-    const CheckedArray result(name, static_cast<int>(expected.size()));
+    const CheckedArray result(name, count);
     lessons::launch_soundly(task, [&] { launch(result.on_device()); });
     task.expect_equal(name, result.values(), expected);
   });
   task.input(sizes.count(), describe(sizes), hint);
-  const CheckedArray result(name, static_cast<int>(expected.size()));
+  const CheckedArray result(name, count);
   const CountedLaunches counted = lessons::count_launches([&] { launch(result.on_device()); });
   task.cost("num_keys " + show(sizes.num_keys) + ", head_size " + show(sizes.head_size) + ": " +
             lessons::cost_of(counted));

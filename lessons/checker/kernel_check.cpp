@@ -38,6 +38,17 @@ void launch_soundly(const TaskCheck& task, const std::function<void()>& launch) 
   }
 }
 
+void expect_a_launch(const TaskCheck& task, const std::function<void()>& launch) {
+  const simt::ScopedCounting counting;
+  try {
+    launch();
+  } catch (const Error&) {
+    return;  // there was one, and launch_soundly will tell what is wrong with it
+  }
+  task.expect(!counting.launches().empty(), "a kernel that does the work",
+              "no kernel was launched");
+}
+
 void in_every_order(const std::function<void(const std::string& order)>& judge) {
   using simt::ThreadOrder;
   const std::vector<std::pair<ThreadOrder, std::string>> orders = {
@@ -79,6 +90,7 @@ std::uint64_t CountedLaunches::shared_requests() const { return shared_of(totals
 std::uint64_t CountedLaunches::bank_conflicts() const { return shared_of(totals).conflicts; }
 
 std::uint64_t CountedLaunches::barriers_of_a_warp() const {
+  if (num_warps == 0) return 0;
   return (totals.of(simt::WordKind::kBarrier) + num_warps - 1) / num_warps;
 }
 

@@ -43,6 +43,12 @@ class CheckedArray {
 /// \param launch  calls a launcher of the answer
 void launch_soundly(const TaskCheck& task, const std::function<void()>& launch);
 
+/// Expects that a kernel is launched: what the host computes by itself is no answer, and a GPU's memory is
+/// not the host's to read.
+/// \param task    under judgement
+/// \param launch  calls a launcher of the answer
+void expect_a_launch(const TaskCheck& task, const std::function<void()>& launch);
+
 /// Calls `judge` with the threads of every launch in ascending order, in descending order, and in a
 /// random one. On a GPU they run in any.
 /// \param judge  gets the order in words, for the description of the input

@@ -162,6 +162,14 @@ TEST_SUITE("lesson commands") {
     CHECK(contains(result.output, "Task 2, slot_of, is not done after 10 seconds."));
   }
 
+  TEST_CASE("an answer that launches no kernel is told so however right its result is") {
+    const CommandResult result =
+        run_pagelab("check 5 lessons/05_a_first_cuda_kernel/wrong/computed_by_the_host.h");
+    CHECK(result.exit_status == 1);
+    CHECK(contains(result.output, "Task 1, largest_score, is not right yet."));
+    CHECK(contains(result.output, "got       no kernel was launched"));
+  }
+
   TEST_CASE("an answer that throws is reported with what it threw") {
     const CommandResult result = check_slot_of("throw std::runtime_error(\"no idea\");");
     CHECK(result.exit_status == 1);
