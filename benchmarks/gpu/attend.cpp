@@ -27,14 +27,14 @@ void attend(benchmark::State& state,
   const std::vector<std::int32_t> lens(static_cast<std::size_t>(num_reqs),
                                        static_cast<std::int32_t>(seq_len));
   const std::int64_t num_tokens = num_reqs * query_len;
-  const std::int64_t cache_bytes = num_reqs * blocks_per_req * kBlockSize * kBytesPerToken;
+  const std::int64_t cache_size = num_reqs * blocks_per_req * kBlockSize * kNumKvHeads * kHeadSize;
   const DeviceArray block_table = device_copy(blocks, "block_table");
   const DeviceArray query_start_loc = device_copy(start_loc, "query_start_loc");
   const DeviceArray seq_lens = device_copy(lens, "seq_lens");
   const DeviceArray scales = device_copy(std::vector<float>(kNumKvHeads, 1.0f), "scales");
-  const DeviceArray query = numbers(num_tokens * kNumQueryHeads * kHeadSize * 2, "query");
-  const DeviceArray keys = numbers(cache_bytes, "key_cache");
-  const DeviceArray values = numbers(cache_bytes, "value_cache");
+  const DeviceArray query = random_numbers(num_tokens * kNumQueryHeads * kHeadSize, "query");
+  const DeviceArray keys = random_numbers(cache_size, "key_cache");
+  const DeviceArray values = random_numbers(cache_size, "value_cache");
   const DeviceArray output = numbers(num_tokens * kNumQueryHeads * kHeadSize * 4, "output");
   const DeviceArray lse = numbers(num_tokens * kNumQueryHeads * 4, "lse");
 

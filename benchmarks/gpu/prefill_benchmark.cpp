@@ -5,86 +5,23 @@
 #include <cublas_v2.h>
 #include <dlfcn.h>
 
-#include <algorithm>
-#include <numeric>
-#include <random>
 #include <string>
-#include <vector>
 
+#include "benchmarks/gpu/attend.h"
 #include "benchmarks/gpu/timing.h"
 #include "gpu/backends/kernels_of.h"
-#include "reference/cache/block_table.h"
 
 namespace pagelab::bench {
 namespace {
-
-constexpr std::int64_t kNumQueryHeads = 32;
-constexpr std::int64_t kNumKvHeads = 8;
-constexpr std::int64_t kHeadSize = 128;
-constexpr std::int64_t kBlockSize = 16;
-constexpr std::int64_t kBytesPerToken = kNumKvHeads * kHeadSize * 2;  // of keys, or of values
 
 void count_operations(benchmark::State& state, double operations) {
   state.counters["TFLOP/s"] =
       benchmark::Counter(operations * 1e-12, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-// Ordinary bfloat16 numbers in [−1, 1): equal ones would spare the softmax its work.
-DeviceArray random_numbers(std::int64_t count, const char* name) {
-  std::vector<std::uint16_t> numbers(static_cast<std::size_t>(count));
-  std::mt19937 random(7);
-  for (std::uint16_t& number : numbers) {
-    const float value = static_cast<float>(random()) * 0x1p-31f - 1.0f;
-    number = static_cast<std::uint16_t>(bits_of(value) >> 16);
-  }
-  return device_copy(numbers, name);
-}
-
 void prefill(benchmark::State& state, const KernelTable<PagedAttentionParams>& rung) {
   const std::int64_t num_tokens = state.range(0);
-  const std::int64_t num_blocks = blocks_for_tokens(num_tokens, kBlockSize);
-  std::vector<std::int32_t> blocks(static_cast<std::size_t>(num_blocks));
-  std::iota(blocks.begin(), blocks.end(), 0);
-  std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7));
-  const std::int32_t length = static_cast<std::int32_t>(num_tokens);
-  const DeviceArray block_table = device_copy(blocks, "block_table");
-  const DeviceArray query_start_loc =
-      device_copy(std::vector<std::int32_t>{0, length}, "query_start_loc");
-  const DeviceArray seq_lens = device_copy(std::vector<std::int32_t>{length}, "seq_lens");
-  const DeviceArray scales = device_copy(std::vector<float>(kNumKvHeads, 1.0f), "scales");
-  const DeviceArray query = random_numbers(num_tokens * kNumQueryHeads * kHeadSize, "query");
-  const std::int64_t cache_size = num_blocks * kBlockSize * kNumKvHeads * kHeadSize;
-  const DeviceArray keys = random_numbers(cache_size, "key_cache");
-  const DeviceArray values = random_numbers(cache_size, "value_cache");
-  const DeviceArray output = numbers(num_tokens * kNumQueryHeads * kHeadSize * 4, "output");
-  const DeviceArray lse = numbers(num_tokens * kNumQueryHeads * 4, "lse");
-
-  PagedAttentionParams params;
-  params.query = query.data();
-  params.num_tokens = num_tokens;
-  params.num_query_heads = kNumQueryHeads;
-  params.num_kv_heads = kNumKvHeads;
-  params.head_size = params.head_size_v = kHeadSize;
-  params.num_reqs = 1;
-  params.query_start_loc = query_start_loc.as<std::int32_t>();
-  params.seq_lens = seq_lens.as<std::int32_t>();
-  params.block_table = block_table.as<std::int32_t>();
-  params.max_blocks_per_req = num_blocks;
-  params.key_cache = keys.data();
-  params.value_cache = values.data();
-  params.key_strides = {.block = kBlockSize * kNumKvHeads * kHeadSize,
-                        .token = kNumKvHeads * kHeadSize,
-                        .head = kHeadSize};
-  params.value_strides = params.key_strides;
-  params.block_size = kBlockSize;
-  params.k_scales = params.v_scales = scales.as<float>();
-  params.scale = 0.08838835f;  // 1/√128
-  params.output = output.as<float>();
-  params.lse = lse.as<float>();
-  const auto launch = rung.at(DType::kBFloat16, DType::kBFloat16);
-  const std::int64_t bytes =
-      2 * num_tokens * kBytesPerToken + static_cast<std::int64_t>(query.bytes() + output.bytes());
-  time_launches(state, bytes, [&] { launch(params); });
+  attend(state, rung, 1, num_tokens, num_tokens);
   const double length_squared = static_cast<double>(num_tokens) * static_cast<double>(num_tokens);
   count_operations(state, 2.0 * length_squared * kHeadSize * kNumQueryHeads);
 }

@@ -1,14 +1,36 @@
 #include "benchmarks/gpu/timing.h"
 
 #include <algorithm>
+#include <random>
 
 #include "gpu/backends/kernels_of.h"
+#include "reference/numerics/float_formats.h"
 
 namespace pagelab::bench {
 
 DeviceArray numbers(std::int64_t bytes, const char* name) {
   DeviceArray array(cuda_device(), static_cast<std::size_t>(bytes), name);
   cuda_device()->fill(array.data(), 0x3c, array.bytes());
+  return array;
+}
+
+DeviceArray random_numbers(std::int64_t count, const char* name) {
+  static const std::vector<std::uint16_t> pattern = [] {
+    std::vector<std::uint16_t> bits(std::size_t{1} << 22);
+    std::mt19937 random(7);
+    for (std::uint16_t& element : bits) {
+      const float value = static_cast<float>(random()) * 0x1p-31f - 1.0f;
+      element = static_cast<std::uint16_t>(bits_of(value) >> 16);
+    }
+    return bits;
+  }();
+  const std::size_t size = static_cast<std::size_t>(count);
+  DeviceArray array(cuda_device(), size * sizeof(std::uint16_t), name);
+  for (std::size_t first = 0; first < size; first += pattern.size()) {
+    const std::size_t part = std::min(pattern.size(), size - first);
+    cuda_device()->copy_to_device(array.as<std::uint16_t>() + first, pattern.data(),
+                                  part * sizeof(std::uint16_t));
+  }
   return array;
 }
 

@@ -49,6 +49,10 @@ class EventTimer {
 /// Device memory whose every byte is 0x3c: small ordinary numbers in every float format.
 DeviceArray numbers(std::int64_t bytes, const char* name);
 
+/// Random bfloat16 numbers from −1 to 1, the same ones again after four million. Equal numbers would be faster:
+/// a GPU that flips fewer bits may clock higher.
+DeviceArray random_numbers(std::int64_t count, const char* name);
+
 /// A copy of host values on the GPU.
 template <typename T>
 DeviceArray device_copy(const std::vector<T>& values, const char* name) {

@@ -30,7 +30,7 @@
 //          is finished by 3 shuffles among 8 lanes instead of 5 among 32; each of a tile's exponentials is
 //          computed by one lane; and no thread block is in step, because every warp has its own online
 //          softmax, merged once at the partition's end.
-//          64 × 8192 keys: 0.78 ms instead of 5.8 on an H200 (shapes and log: 3_cta.cuh), 63 % of the rate
+//          64 × 8192 keys: 0.80 ms instead of 5.8 on an H200 (shapes and log: 3_cta.cuh), 62 % of the rate
 //          at which a kernel there only reads. What it waits for is no longer memory but the issue of
 //          instructions: 490 million a launch, and the schedulers were busy 62 % of the time (ncu).
 // Order    a score's product: a lane's chain of fma over its elements in increasing order, then lanes 4, 2
