@@ -47,7 +47,8 @@ inline void launch_largest_score(const LargestScoreParams& params) {
 
 // Task 2: a score for each key.
 //
-// One thread a key. All threads need the same query, so the thread block fetches it once, together.
+// One thread a key. All threads need the same query, so the thread block fetches it once, together. The
+// check wants the bits of a loop that adds up product by product: keep this order.
 __global__ void shared_query(SharedQueryParams params) {
   __shared__ float query[kMaxHeadSize];
   const int key_idx = blockIdx.x * kThreadsPerCta + threadIdx.x;
