@@ -24,13 +24,15 @@ struct OfStoredType {
   decltype(&add_values_of_few<float, true>) add_visible_values;  ///< step 4 elsewhere
 };
 
-/// \copydoc OfStoredType
+/// The functions for one type.
+/// \tparam Stored  of the cache's elements
 template <typename Stored>
 inline constexpr OfStoredType kOfStoredType = {&read_row<Stored>, &products_of_few<Stored>,
                                                &add_values_of_few<Stored, false>,
                                                &add_values_of_few<Stored, true>};
 
-/// \copydoc OfStoredType
+/// The functions for the type that a cache has.
+/// \param dtype  of its elements
 inline const OfStoredType& of_stored_type(DType dtype) {
   switch (dtype) {
     case DType::kFloat64:
