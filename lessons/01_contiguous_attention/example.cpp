@@ -61,7 +61,11 @@ void print_visibility(int num_queries, int num_keys) {
   }
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "This lesson takes no arguments, so %s is too much.\n", argv[1]);
+    return 2;
+  }
   const Row query = {0.3, -1.1, 0.7};
   Rows keys(kNumKeys, Row(kHeadSize)), values = keys;
   for (int i = 0; i < kNumKeys; ++i) {

@@ -56,7 +56,11 @@ void print_verdict(const char* change, const std::function<void(CommonAttentionM
   }
 }
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::fprintf(stderr, "This lesson takes no arguments, so %s is too much.\n", argv[1]);
+    return 2;
+  }
   print_tokens(make_batch());
   print_verdict("the batch as it is", [](auto&) {});
   print_verdict("query_start_loc[2] = 0", [](auto& batch) { batch.query_start_loc[2] = 0; });

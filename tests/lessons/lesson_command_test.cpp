@@ -66,6 +66,14 @@ TEST_SUITE("lesson commands") {
     CHECK(run_pagelab("lesson 2 '' 1 2").exit_status == 2);
   }
 
+  TEST_CASE("words that an example does not take are refused in one sentence") {
+    for (const std::string number : {"1", "3"}) {
+      const CommandResult refused = run_pagelab("lesson " + number + " extra");
+      CHECK(refused.exit_status == 2);
+      CHECK(refused.output == "This lesson takes no arguments, so extra is too much.\n");
+    }
+  }
+
   TEST_CASE("a file that is not there is refused in one sentence") {
     const CommandResult result = run_pagelab("check 2 no_such_file.h");
     CHECK(result.exit_status == 2);
