@@ -169,7 +169,8 @@ std::string to_string(const Comparison& comparison) {
   text += comparison.bound_origin.empty() ? "; the first and its neighbours:"
                                           : "; the worst and its neighbours:";
   for (const ComparedElement& element : comparison.around_worst) {
-    text += "\n" + line_of(element, comparison);
+    text += '\n';
+    text += line_of(element, comparison);
   }
   return text;
 }
