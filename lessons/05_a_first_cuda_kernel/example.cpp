@@ -6,6 +6,7 @@
 
 #include "lessons/05_a_first_cuda_kernel/provoke.h"
 #include "lessons/05_a_first_cuda_kernel/scores.h"
+#include "lessons/05_a_first_cuda_kernel/words.h"
 #include "simulator/simt/counters.h"
 
 using namespace pagelab;
@@ -48,9 +49,10 @@ Floats scores_by_grid(std::shared_ptr<Device> device,
 }
 
 int main(int argc, char** argv) try {
-  const bool on_gpu = argc > 1 && argv[1] == std::string("cuda");
-  if (argc > 1 && !on_gpu) provoke(argv[1]);
-
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (is_refused(words)) return 2;
+  const bool on_gpu = !words.empty() && words[0] == "cuda";
+  if (!words.empty() && !on_gpu) provoke(words[0]);
   Floats query, keys;
   for (int d = 0; d < kHeadSize; ++d) query.push_back(std::cos(2.0f * d));
   for (int i = 0; i < kNumKeys * kHeadSize; ++i) keys.push_back(std::sin(3.0f * i));

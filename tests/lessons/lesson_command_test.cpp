@@ -72,6 +72,13 @@ TEST_SUITE("lesson commands") {
       CHECK(refused.exit_status == 2);
       CHECK(refused.output == "This lesson takes no arguments, so extra is too much.\n");
     }
+    const CommandResult unknown = run_pagelab("lesson 5 rase");
+    CHECK(unknown.exit_status == 2);
+    CHECK(contains(unknown.output, "There is no fault rase; "));
+    CHECK(unknown.output.ends_with("; did you mean race?\n"));
+    CHECK(run_pagelab("lesson 5 race extra").exit_status == 2);
+    // What the simulator finds is no fault of the request.
+    CHECK(run_pagelab("lesson 5 race").exit_status == 1);
   }
 
   TEST_CASE("a file that is not there is refused in one sentence") {
