@@ -32,8 +32,9 @@ BackendChoice choice_of(const std::string& name) {
 void require_known(const std::string& target) {
   const std::vector<std::string> targets = {"cpu", "simulator", "cuda"};
   if (std::find(targets.begin(), targets.end(), target) != targets.end()) return;
-  throw Error(fmt::format("there is no target {}; the targets are {}{}", target,
-                          fmt::join(targets, ", "), end_with_suggestion(target, targets)));
+  throw Error(
+      fmt::format("there is no target {}; the targets are {}{}", target, fmt::join(targets, ", "),
+                  target == "gpu" ? "; did you mean cuda?" : end_with_suggestion(target, targets)));
 }
 
 }  // namespace

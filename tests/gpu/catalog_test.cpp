@@ -49,7 +49,7 @@ TEST_SUITE("catalog") {
   TEST_CASE("an unknown target and one that a backend does not run on are told apart") {
     CHECK_THROWS_WITH_AS(
         make_backend("NAIVE", "gpu"),
-        "there is no target gpu; the targets are cpu, simulator, cuda; did you mean cpu?", Error);
+        "there is no target gpu; the targets are cpu, simulator, cuda; did you mean cuda?", Error);
     CHECK_THROWS_WITH_AS(make_backend("NAIVE", "cpu"),
                          "backend NAIVE does not run on target cpu; it runs on simulator and cuda.",
                          Error);
