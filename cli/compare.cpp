@@ -15,6 +15,16 @@ struct CompareOptions {
   bool json = false;
 };
 
+// The table says how far; `attend` says where.
+void print_where_to_look(const std::string& step_folder, const std::vector<ComparedBackend>& rows) {
+  for (const ComparedBackend& row : rows) {
+    if (!row.agreement || row.agreement->holds()) continue;
+    fmt::print("\nWhich elements are too far: ./pagelab attend {} --backend {} --target {}\n",
+               step_folder, row.backend, row.target);
+    return;
+  }
+}
+
 int run_compare(const CompareOptions& options) {
   const StepFolder folder = read_step_folder(options.step_folder);
   const std::vector<ComparedBackend> rows = compare_on_every_backend(folder.step, folder.expected);
@@ -26,6 +36,7 @@ int run_compare(const CompareOptions& options) {
     fmt::print("{}\n", printable(document));
   } else {
     fmt::print("{}\n{}", to_string(folder.step), to_table(rows));
+    if (has_expected_values(folder.expected)) print_where_to_look(options.step_folder, rows);
   }
   return any_disagrees(rows) ? 1 : 0;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 
 #include "cli/targets.h"
@@ -37,7 +38,9 @@ std::string cache_column(const Agreement& agreement) {
 std::string bound_column(const std::optional<Comparison>& comparison) {
   if (!comparison) return "-";
   const double percent = 100.0 * comparison->worst_share_of_bound;
-  return comparison->agrees() ? fmt::format("{:.2f} %", percent) : "EXCEEDED";
+  if (comparison->agrees()) return fmt::format("{:.2f} %", percent);
+  // A NaN, or an element that must be exact and is not, has no share.
+  return std::isinf(percent) ? "EXCEEDED" : fmt::format("{:.5g} %", percent);
 }
 
 }  // namespace

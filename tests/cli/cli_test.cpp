@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "reference/tensor/npy.h"
 #include "tests/support/environment.h"
@@ -79,6 +80,34 @@ TEST_SUITE("program") {
     const CommandResult run = run_pagelab("attend " + step.path());
     CHECK(run.exit_status == kDisagrees);
     CHECK_MESSAGE(run.output.find("DISAGREES") != std::string::npos, run.output);
+  }
+
+  TEST_CASE("compare says how far an output is from what is expected and where to look") {
+    // Bounds are some 1e-6 here, so that an error of 1000 is a billion times as large.
+    const StepCopy step("000_chunked_none_float32");
+    Tensor expected = read_npy(step.file("expected_output.npy"));
+    expected.data<double>()[0] += 1e3;
+    write_npy(step.file("expected_output.npy"), expected);
+    const CommandResult run = run_pagelab("compare " + step.path());
+    CHECK(run.exit_status == kDisagrees);
+    int num_backends = 0;
+    std::istringstream lines(run.output);
+    for (std::string line; std::getline(lines, line);) {
+      std::string backend, target;
+      double percent = 0.0;
+      std::istringstream columns(line);
+      if (!(columns >> backend >> target >> percent)) continue;
+      CAPTURE(line);
+      CHECK(percent > 1e8);
+      CHECK(line.ends_with("NO"));
+      ++num_backends;
+    }
+    CHECK(num_backends >= 4);
+    CHECK_MESSAGE(run.output.ends_with("\nWhich elements are too far: ./pagelab attend " +
+                                       step.path() + " --backend REFERENCE --target cpu\n"),
+                  run.output);
+    CHECK(run_pagelab("attend " + step.path() + " --backend REFERENCE --target cpu")
+              .output.find("the worst and its neighbours") != std::string::npos);
   }
 
   TEST_CASE("a NaN among the expected values fails attend and compare") {
