@@ -12,9 +12,9 @@
 #include "reference/contract/step_folder.h"
 #include "reference/numerics/error_bound.h"
 #include "reference/numerics/exact_math.h"
-#include "reference/registry/reference_backends.h"
 #include "tests/cases/attention_cases.h"
 #include "tests/cases/attention_traps.h"
+#include "tests/gpu/attention_checks.h"
 #include "tests/gpu/devices.h"
 #include "tests/gpu/ladders/ladders.h"
 #include "tests/support/environment.h"
@@ -32,16 +32,8 @@ AttentionResult attend_by_warps(const AttentionStep& step, const std::shared_ptr
 // as its lane has elements, at most ceil(head_size / 32), and one for each step of the butterfly that
 // adds something other than 0 to its part: at most 5, and at most log2(head_size) rounded up. That is
 // never more than the head_size roundings of the chain.
-double check_within_bound(const AttentionStep& step, const AttentionResult& got) {
-  const AttentionResult expected = attend(step, *make_reference_backend());
-  AttentionStep stored = step;
-  stored.cache = expected.cache;
-  const ErrorBound bound = error_bound(stored, Precision::canonical_float());
-  const Comparison output = compare_within(got.output, expected.output, bound.output);
-  const Comparison lse = compare_within(got.lse, expected.lse, bound.lse);
-  CHECK_MESSAGE(output.agrees(), to_string(output));
-  CHECK_MESSAGE(lse.agrees(), to_string(lse));
-  return std::max(output.worst_share_of_bound, lse.worst_share_of_bound);
+double check_within_canonical_bound(const AttentionStep& step, const AttentionResult& got) {
+  return check_within_bound(step, got, Precision::canonical_float());
 }
 
 void check_table_of_cases(const std::shared_ptr<Device>& device) {
@@ -51,7 +43,7 @@ void check_table_of_cases(const std::shared_ptr<Device>& device) {
       CAPTURE(attention_case.name);
       CAPTURE(attention_case.seed);
       const AttentionStep step = attention_case.step();
-      const double share = check_within_bound(step, attend_by_warps(step, device));
+      const double share = check_within_canonical_bound(step, attend_by_warps(step, device));
       worst_share = std::max(worst_share, share);
     }
   }
@@ -63,7 +55,7 @@ void check_traps(const std::shared_ptr<Device>& device) {
   for (const AttentionTrap& trap : attention_traps()) {
     CAPTURE(trap.name);
     const AttentionResult got = attend_by_warps(trap.step, device);
-    check_within_bound(trap.step, got);
+    check_within_canonical_bound(trap.step, got);
     if (!trap.is_exact) continue;
     check_identical("output", convert(got.output, DType::kFloat64), trap.output);
   }
@@ -71,8 +63,7 @@ void check_traps(const std::shared_ptr<Device>& device) {
     CAPTURE(twins.name);
     const AttentionResult one = attend_by_warps(twins.one, device);
     const AttentionResult other = attend_by_warps(twins.other, device);
-    check_identical("output", one.output, other.output);
-    check_identical("lse", one.lse, other.lse);
+    check_same_bits(one, other);
   }
 }
 
@@ -82,7 +73,7 @@ void check_golden_steps(const std::shared_ptr<Device>& device) {
     if (!entry.is_directory()) continue;
     CAPTURE(entry.path().filename().string());
     const AttentionStep step = read_step_folder(entry.path()).step;
-    check_within_bound(step, attend_by_warps(step, device));
+    check_within_canonical_bound(step, attend_by_warps(step, device));
     ++num_steps;
   }
   CHECK(num_steps == 16);
@@ -150,38 +141,6 @@ void check_stated_orders(const std::shared_ptr<Device>& device) {
   }
 }
 
-// Puts the tokens of one request into the cache of a step, in the place of its request `req_idx`,
-// which has the same lengths.
-void replace_request(AttentionStep& step, std::int64_t req_idx, const AttentionStep& one) {
-  const std::int64_t first_token = step.metadata.query_start_loc[static_cast<std::size_t>(req_idx)];
-  const auto copy_rows = [&](Tensor& to, const Tensor& from) {
-    const std::int64_t bytes_per_token = from.size_in_bytes() / from.shape()[0];
-    std::copy_n(from.bytes(), from.size_in_bytes(), to.bytes() + first_token * bytes_per_token);
-  };
-  copy_rows(step.query, one.query);
-  copy_rows(step.key, one.key);
-  copy_rows(step.value, one.value);
-  const KvCacheSpec& to_spec = step.cache.spec();
-  const KvCacheSpec& from_spec = one.cache.spec();
-  Tensor keys = step.cache.keys();
-  Tensor values = step.cache.values();
-  const Tensor one_keys = one.cache.keys();
-  const Tensor one_values = one.cache.values();
-  const std::int64_t num_context = one.metadata.seq_lens[0] - one.metadata.query_start_loc[1];
-  for (std::int64_t position = 0; position < num_context; ++position) {
-    const std::int64_t to =
-        slot_of(step.metadata.block_table.row(req_idx), position, to_spec.block_size);
-    const std::int64_t from =
-        slot_of(one.metadata.block_table.row(0), position, from_spec.block_size);
-    const std::int64_t key_bytes = from_spec.num_kv_heads * from_spec.head_size * 4;
-    const std::int64_t value_bytes = from_spec.num_kv_heads * from_spec.head_size_v * 4;
-    std::copy_n(one_keys.bytes() + from * key_bytes, key_bytes, keys.bytes() + to * key_bytes);
-    std::copy_n(one_values.bytes() + from * value_bytes, value_bytes,
-                values.bytes() + to * value_bytes);
-  }
-  step.cache.assign(keys, values);
-}
-
 // K16 and K17: the rows of one request, attended alone, and in a batch of others in a cache of another
 // block size and order.
 void check_neighbours(const std::shared_ptr<Device>& device) {
@@ -201,19 +160,7 @@ void check_neighbours(const std::shared_ptr<Device>& device) {
     AttentionStep step = random_step(options, 72);
     replace_request(step, 2, one);
     const AttentionResult together = attend_by_warps(step, device);
-    const std::int64_t first_token = 3 + 1;
-    for (std::int64_t token = 0; token < 7; ++token) {
-      for (std::int64_t head = 0; head < 6; ++head) {
-        const float lse_alone = alone.lse.data<float>()[head * 7 + token];
-        const float lse = together.lse.data<float>()[head * 13 + first_token + token];
-        CHECK(bits_of(lse) == bits_of(lse_alone));
-      }
-      for (std::int64_t index = 0; index < 6 * 45; ++index) {
-        const float output_alone = alone.output.data<float>()[token * 6 * 45 + index];
-        const float output = together.output.data<float>()[(first_token + token) * 6 * 45 + index];
-        CHECK(bits_of(output) == bits_of(output_alone));
-      }
-    }
+    check_rows(together, 3 + 1, alone, 7);
   }
 }
 
@@ -236,7 +183,7 @@ void check_extraordinary_numbers(const std::shared_ptr<Device>& device) {
       }
     }
     const AttentionResult got = attend_by_warps(step, device);
-    check_within_bound(step, got);
+    check_within_canonical_bound(step, got);
     for (std::int64_t index = 0; index < got.output.size(); ++index) {
       const float output = got.output.data<float>()[index];
       if (std::isnan(output)) CHECK(bits_of(output) == 0x7fffffffu);
@@ -299,8 +246,7 @@ TEST_SUITE("paged attention by warps") {
       for (const AttentionCase& attention_case : attention_cases()) {
         CAPTURE(attention_case.name);
         const AttentionResult got = attend_by_warps(attention_case.step(), device);
-        check_identical("output", got.output, expected[index].output);
-        check_identical("lse", got.lse, expected[index].lse);
+        check_same_bits(got, expected[index]);
         ++index;
       }
     });

@@ -7,66 +7,12 @@
 #include <cstdio>
 
 #include "gpu/backends/naive.h"
-#include "reference/cache/slot_mapping.h"
-#include "reference/contract/compare.h"
 #include "reference/numerics/float_formats.h"
-#include "reference/registry/reference_backends.h"
 
 namespace pagelab::test {
 namespace {
 
 constexpr std::int64_t kKeysPerTile[] = {32, 64, 64};  // of each rung
-
-// Puts the tokens of a step's only request into another step, in the place of its request `req_idx`, which
-// has the same lengths.
-void replace_request(AttentionStep& step, std::int64_t req_idx, const AttentionStep& one) {
-  const std::int64_t first_token = step.metadata.query_start_loc[static_cast<std::size_t>(req_idx)];
-  const auto copy_rows = [&](Tensor& to, const Tensor& from) {
-    const std::int64_t bytes_per_token = from.size_in_bytes() / from.shape()[0];
-    std::copy_n(from.bytes(), from.size_in_bytes(), to.bytes() + first_token * bytes_per_token);
-  };
-  copy_rows(step.query, one.query);
-  copy_rows(step.key, one.key);
-  copy_rows(step.value, one.value);
-  Tensor keys = step.cache.keys();
-  Tensor values = step.cache.values();
-  const Tensor one_keys = one.cache.keys();
-  const Tensor one_values = one.cache.values();
-  const auto bytes_per_slot = [](const Tensor& array) {
-    return array.size_in_bytes() / (array.shape()[0] * array.shape()[1]);
-  };
-  const std::int64_t num_context = one.metadata.seq_lens[0] - one.metadata.query_start_loc[1];
-  for (std::int64_t position = 0; position < num_context; ++position) {
-    const std::int64_t to =
-        slot_of(step.metadata.block_table.row(req_idx), position, step.cache.spec().block_size);
-    const std::int64_t from =
-        slot_of(one.metadata.block_table.row(0), position, one.cache.spec().block_size);
-    const std::int64_t key_bytes = bytes_per_slot(keys);
-    const std::int64_t value_bytes = bytes_per_slot(values);
-    std::copy_n(one_keys.bytes() + from * key_bytes, key_bytes, keys.bytes() + to * key_bytes);
-    std::copy_n(one_values.bytes() + from * value_bytes, value_bytes,
-                values.bytes() + to * value_bytes);
-  }
-  step.cache.assign(keys, values);
-}
-
-// The rows of one request in a result, as bits.
-std::vector<std::uint32_t> bits_of_rows(const AttentionResult& result,
-                                        std::int64_t first_token,
-                                        std::int64_t num_tokens) {
-  std::vector<std::uint32_t> bits;
-  const std::int64_t row_size = result.output.shape()[1] * result.output.shape()[2];
-  const float* output = result.output.data<float>() + first_token * row_size;
-  for (std::int64_t index = 0; index < num_tokens * row_size; ++index) {
-    bits.push_back(bits_of(output[index]));
-  }
-  const std::int64_t all_tokens = result.lse.shape()[1];
-  for (std::int64_t head_idx = 0; head_idx < result.lse.shape()[0]; ++head_idx) {
-    const float* lse = result.lse.data<float>() + head_idx * all_tokens + first_token;
-    for (std::int64_t token = 0; token < num_tokens; ++token) bits.push_back(bits_of(lse[token]));
-  }
-  return bits;
-}
 
 // Overwrites a quarter of the elements.
 void scatter_extraordinary(Tensor& array, Random& random) {
@@ -151,25 +97,6 @@ AttentionResult prefill_by(int rung,
   return attend(step, *make_backend_of_kernel(device, launchers, prefill_precision(rung, step)));
 }
 
-double check_within_bound(const AttentionStep& step,
-                          const AttentionResult& got,
-                          const Precision& precision) {
-  const AttentionResult expected = attend(step, *make_reference_backend());
-  AttentionStep stored = step;
-  stored.cache = expected.cache;
-  const ErrorBound bound = error_bound(stored, precision);
-  const Comparison output = compare_within(got.output, expected.output, bound.output);
-  const Comparison lse = compare_within(got.lse, expected.lse, bound.lse);
-  CHECK_MESSAGE(output.agrees(), to_string(output));
-  CHECK_MESSAGE(lse.agrees(), to_string(lse));
-  return std::max(output.worst_share_of_bound, lse.worst_share_of_bound);
-}
-
-void check_same_bits(const AttentionResult& got, const AttentionResult& expected) {
-  check_identical("output", got.output, expected.output);
-  check_identical("lse", got.lse, expected.lse);
-}
-
 void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& device) {
   RandomStepOptions options_of_one;
   options_of_one.dtype = dtype;
@@ -178,7 +105,7 @@ void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& devi
   options_of_one.head_size_v = 32;
   options_of_one.requests = {{70, 150}};
   const AttentionStep one = random_step(options_of_one, 71);
-  const std::vector<std::uint32_t> alone = bits_of_rows(prefill_by(rung, one, device), 0, 70);
+  const AttentionResult alone = prefill_by(rung, one, device);
   for (std::int64_t block_size : {1, 3, 16, 32}) {
     CAPTURE(block_size);
     RandomStepOptions options = options_of_one;
@@ -187,7 +114,7 @@ void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& devi
     AttentionStep step = random_step(options, 72);
     replace_request(step, 2, one);
     const AttentionResult together = prefill_by(rung, step, device);
-    CHECK(bits_of_rows(together, 3 + 1, 70) == alone);
+    check_rows(together, 3 + 1, alone, 70);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "reference/registry/backend.h"
 #include "tests/cases/attention_cases.h"
 #include "tests/cases/attention_traps.h"
+#include "tests/gpu/attention_checks.h"
 #include "tests/gpu/devices.h"
 #include "tests/gpu/ladders/ladders.h"
 
@@ -43,14 +44,6 @@ Precision prefill_precision(int rung, const AttentionStep& step);
 AttentionResult prefill_by(int rung,
                            const AttentionStep& step,
                            const std::shared_ptr<Device>& device);
-
-/// Checks output and LSE, and returns the share of the bound in use.
-double check_within_bound(const AttentionStep& step,
-                          const AttentionResult& got,
-                          const Precision& precision);
-
-/// Checks that two results have the same output and LSE, bit for bit.
-void check_same_bits(const AttentionResult& got, const AttentionResult& expected);
 
 /// K16 and K17: the rows of one request alone, and in a batch of others in caches of other block sizes.
 void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& device);

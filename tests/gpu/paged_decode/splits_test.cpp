@@ -22,13 +22,13 @@ void check_rungs_alike(const std::shared_ptr<Device>& device) {
     CAPTURE(table[index].name);
     const AttentionStep step = table[index].step();
     const AttentionResult grouped = decode_by(5, step, device);
-    check_same_result(grouped, decode_by(4, step, device));
-    if (step.variant.sinks.empty()) check_same_result(grouped, decode_by(3, step, device));
+    check_same_bits(grouped, decode_by(4, step, device));
+    if (step.variant.sinks.empty()) check_same_bits(grouped, decode_by(3, step, device));
   }
   for (const AttentionCase& long_case : long_cases()) {
     CAPTURE(long_case.name);
     const AttentionStep step = long_case.step();
-    check_same_result(decode_by(5, step, device), decode_by(4, step, device));
+    check_same_bits(decode_by(5, step, device), decode_by(4, step, device));
   }
 }
 
