@@ -184,8 +184,7 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                          launch_cache_write(device, shape, table);
                        }});
   };
-  const auto add_attend = [&](std::size_t index) {
-    const char* const name = kernels_of(*simulator_device()).paged_decode[index].name;
+  const auto add_attend = [&](const char* name, std::size_t index) {
     kernels.push_back({name, attend, [index](const DevicePtr& device, const Shape& shape) {
                          const KernelSet set = kernels_of(*device);
                          launch_attention(device, shape, 1, set.paged_decode[index].launchers);
@@ -200,8 +199,7 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                        head_size,
                        block_size,
                        {"element_bytes", 2, 2, 4, "4: float32; 2: bfloat16"}});
-  const auto add_prefill = [&](std::size_t index) {
-    const char* const name = kernels_of(*simulator_device()).paged_prefill[index].name;
+  const auto add_prefill = [&](const char* name, std::size_t index) {
     kernels.push_back({name, prefill, [index](const DevicePtr& device, const Shape& shape) {
                          const KernelSet set = kernels_of(*device);
                          launch_attention(device, shape, shape["query_len"],
@@ -209,13 +207,12 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                        }});
   };
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
-  for (std::size_t index = 0; index < kernels_of(*simulator_device()).paged_decode.size();
-       ++index) {
-    add_attend(index);
+  const KernelSet named = kernels_of(*simulator_device());
+  for (std::size_t index = 0; index < named.paged_decode.size(); ++index) {
+    add_attend(named.paged_decode[index].name, index);
   }
-  for (std::size_t index = 0; index < kernels_of(*simulator_device()).paged_prefill.size();
-       ++index) {
-    add_prefill(index);
+  for (std::size_t index = 0; index < named.paged_prefill.size(); ++index) {
+    add_prefill(named.paged_prefill[index].name, index);
   }
 }
 
