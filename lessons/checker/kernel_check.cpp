@@ -30,6 +30,13 @@ std::vector<double> CheckedArray::values() const {
   return {copied.begin(), copied.end()};
 }
 
+CheckedInput::CheckedInput(const std::string& name, const void* values, std::size_t bytes)
+    : address_(device_memory().allocate(bytes, name)) {
+  device_memory().copy_to_device(address_, values, bytes);
+}
+
+CheckedInput::~CheckedInput() { device_memory().free(address_); }
+
 void launch_soundly(const TaskCheck& task, const std::function<void()>& launch) {
   try {
     launch();

@@ -3,6 +3,7 @@
 /// faults are the answer's, and counts of what a launch did to memory.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,6 +37,29 @@ class CheckedArray {
  private:
   int count_;
   float* address_;
+};
+
+/// An input of any type in the memory of the simulated GPU, freed with the object.
+class CheckedInput {
+ public:
+  /// \param name    as the answer's author knows it
+  /// \param values  copied to the device, one or more
+  template <typename T>
+  CheckedInput(const std::string& name, const std::vector<T>& values)
+      : CheckedInput(name, values.data(), values.size() * sizeof(T)) {}
+  ~CheckedInput();
+  CheckedInput(const CheckedInput&) = delete;
+  CheckedInput& operator=(const CheckedInput&) = delete;
+
+  /// Address of the first element, which is a T.
+  template <typename T>
+  const T* as() const {
+    return static_cast<const T*>(address_);
+  }
+
+ private:
+  CheckedInput(const std::string& name, const void* values, std::size_t bytes);
+  void* address_;
 };
 
 /// Launches kernels. What the simulator finds wrong with them is what is wrong with the answer.

@@ -1,0 +1,23 @@
+// Wrong in task 1: the new key's weight is taken with the old m, so it may be any size.
+// Everything else is the solution's.
+#pragma once
+
+#define add_key right_add_key
+#include "lessons/04_online_softmax_and_merging/solution.h"
+#undef add_key
+
+namespace pagelab::lesson_04 {
+
+inline void add_key(RunningState& state, double score, const Row& value) {
+  if (score == kMinusInfinity) return;
+  const double new_m = std::max(state.m, score);
+  const double rescaling = std::exp(state.m - new_m);
+  const double p = state.l == 0 ? 1 : std::exp(score - state.m);
+  state.l = rescaling * state.l + p;
+  for (std::size_t d = 0; d < value.size(); ++d) {
+    state.acc[d] = rescaling * state.acc[d] + p * value[d];
+  }
+  state.m = new_m;
+}
+
+}  // namespace pagelab::lesson_04
