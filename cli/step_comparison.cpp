@@ -91,7 +91,7 @@ Agreement agreement_with(const AttentionStep& step,
   // The bound belongs to the inputs that attention reads: the cache after the write.
   AttentionStep after_write = step;
   after_write.cache = result.cache;
-  const ErrorBound own = error_bound(after_write, backend.precision());
+  const ErrorBound own = error_bound(after_write, backend);
   // Expected values are float64, and rounded too: twice at most what the double reference may err.
   const ErrorBound expected_error = error_bound(after_write, Precision::canonical_double());
 

@@ -26,19 +26,11 @@ namespace pagelab {
 std::unique_ptr<AttentionBackend> make_naive_backend(std::shared_ptr<Device> device,
                                                      int attention_rung = 1);
 
-/// How many floats of workspace a launch needs, by the parameters that the host sets.
-using WorkspaceFloats = std::int64_t (*)(const PagedAttentionParams& params);
-
 /// Any kernel that attends, behind the same interface and with the same cache write: how tests and
 /// measurements run a rung of a ladder. Its output is float32.
-/// \param device     where the cache lies and the kernels run
-/// \param attention  launchers of the kernel, compiled for that device (kernels_of)
-/// \param precision  of the kernel
-/// \param workspace_floats  what it needs, or nullptr if it has no workspace
-std::unique_ptr<AttentionBackend> make_backend_of_kernel(
-    std::shared_ptr<Device> device,
-    const KernelTable<PagedAttentionParams>& attention,
-    const Precision& precision,
-    WorkspaceFloats workspace_floats = nullptr);
+/// \param device  where the cache lies and the kernels run
+/// \param rung    compiled for that device (kernels_of)
+std::unique_ptr<AttentionBackend> make_backend_of_rung(std::shared_ptr<Device> device,
+                                                       const TableRung<PagedAttentionParams>& rung);
 
 }  // namespace pagelab

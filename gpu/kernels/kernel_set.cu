@@ -3,26 +3,64 @@
 #include "gpu/kernels/kernel_set.h"
 
 #include "gpu/kernels/launchers.h"
+#include "gpu/kernels/paged_decode/decode_checks.h"
+#include "gpu/kernels/paged_decode/partitions.h"
+#include "gpu/kernels/paged_prefill/head_sizes.h"
+#include "gpu/kernels/paged_prefill/tensor_core_checks.h"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
+namespace {
+
+// paged_decode, rungs 1 to 3: one chain or tree over all keys, the maximum first.
+Precision canonical_order(DType) { return Precision::canonical_float(); }
+
+// Rungs 4 and 5: a term also passes the weight of its partition.
+Precision order_of_partitions(DType) {
+  Precision precision = Precision::canonical_float();
+  precision.extra_roundings = 3;
+  return precision;
+}
+
+// Rung 6: online softmax over the tiles of four warps, then the weights of a warp and of a partition.
+Precision order_of_warps(DType) {
+  Precision precision = Precision::online_float(32);
+  precision.extra_roundings = 6;
+  return precision;
+}
+
+// paged_prefill, rung 1.
+Precision order_of_tiles(DType) { return Precision::online_float(32); }
+
+// Rungs 2 and 3: the weights become what the query is.
+Precision order_of_tensor_cores(DType query) {
+  return Precision::tensor_core(query, DType::kFloat32, 64);
+}
+
+}  // namespace
 
 KernelSet kernel_set() {
   return {
       .cache_write_naive = cache_write_naive_launchers(),
       .merge_states = merge_states_rung(),
       .paged_decode = {{
-          {"paged_decode/1_naive", paged_decode_naive_launchers()},
-          {"paged_decode/2_warp", paged_decode_warp_launchers()},
-          {"paged_decode/3_cta", paged_decode_cta_launchers()},
-          {"paged_decode/4_split", paged_decode_split_launchers()},
-          {"paged_decode/5_grouped", paged_decode_grouped_launchers()},
-          {"paged_decode/6_pipelined", paged_decode_pipelined_launchers()},
+          {"paged_decode/1_naive", paged_decode_naive_launchers(), &canonical_order},
+          {"paged_decode/2_warp", paged_decode_warp_launchers(), &canonical_order},
+          {"paged_decode/3_cta", paged_decode_cta_launchers(), &canonical_order},
+          {"paged_decode/4_split", paged_decode_split_launchers(), &order_of_partitions,
+           &decode_workspace_floats},
+          {"paged_decode/5_grouped", paged_decode_grouped_launchers(), &order_of_partitions,
+           &decode_workspace_floats},
+          {"paged_decode/6_pipelined", paged_decode_pipelined_launchers(), &order_of_warps,
+           &decode_workspace_floats, &refusal_of_chunks},
       }},
       .paged_prefill = {{
-          {"paged_prefill/1_tiled", paged_prefill_tiled_launchers()},
-          {"paged_prefill/2_tensor_cores", paged_prefill_tensor_core_launchers()},
-          {"paged_prefill/3_pipelined", paged_prefill_pipelined_launchers()},
+          {"paged_prefill/1_tiled", paged_prefill_tiled_launchers(), &order_of_tiles, nullptr,
+           &refusal_of_head_sizes},
+          {"paged_prefill/2_tensor_cores", paged_prefill_tensor_core_launchers(),
+           &order_of_tensor_cores, nullptr, &refusal_of_tensor_cores},
+          {"paged_prefill/3_pipelined", paged_prefill_pipelined_launchers(), &order_of_tensor_cores,
+           nullptr, &refusal_of_tensor_cores},
       }},
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),

@@ -3,6 +3,10 @@
 /// into the kernel that was compiled for them.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
+#include "reference/numerics/precision.h"
 #include "reference/tensor/dtype.h"
 
 namespace pagelab {
@@ -35,6 +39,13 @@ template <typename Params>
 struct TableRung {
   const char* name;               ///< "paged_prefill/1_tiled"
   KernelTable<Params> launchers;  ///< each throws Error for parameters or dtypes it cannot take
+  /// How far from the canonical order its sums are (its header's "Order"), for queries of a dtype.
+  Precision (*precision)(DType activation);
+  /// Floats of workspace that a launch needs, by the sizes that the host sets; nullptr: none.
+  std::int64_t (*workspace_floats)(const Params& params) = nullptr;
+  /// Why it does not take a launch, by sizes, strides and dtypes; empty if it does. nullptr: it takes all. What
+  /// it says, the launcher says too.
+  std::string (*refusal)(const Params& params) = nullptr;
 };
 
 /// Fills the row of one activation dtype.

@@ -32,6 +32,27 @@ inline void require_whole_warps(const char* kernel, unsigned int threads_per_cta
               ", but it must be a multiple of 32 from 32 to 1024.");
 }
 
+/// What is wrong with a number; empty if nothing is.
+/// \param field   what the number is called
+/// \param value   the number
+/// \param least   smallest allowed
+/// \param most    largest allowed
+inline std::string refusal_of_range(const char* field,
+                                    std::int64_t value,
+                                    std::int64_t least,
+                                    std::int64_t most) {
+  if (value >= least && value <= most) return "";
+  return std::string(field) + " is " + std::to_string(value) + ", but it must be from " +
+         std::to_string(least) + " to " + std::to_string(most) + ".";
+}
+
+/// \param kernel   name for the message
+/// \param refusal  why it does not take its parameters; empty if it does
+/// \throws Error   unless it does
+inline void require_taken(const char* kernel, const std::string& refusal) {
+  if (!refusal.empty()) throw Error(std::string(kernel) + ": " + refusal);
+}
+
 /// \param kernel  name for the message
 /// \param field   what the number is called
 /// \param value   the number
@@ -43,10 +64,7 @@ inline void require_range(const char* kernel,
                           std::int64_t value,
                           std::int64_t least,
                           std::int64_t most) {
-  if (value >= least && value <= most) return;
-  throw Error(std::string(kernel) + ": " + field + " is " + std::to_string(value) +
-              ", but it must be from " + std::to_string(least) + " to " + std::to_string(most) +
-              ".");
+  require_taken(kernel, refusal_of_range(field, value, least, most));
 }
 
 /// \param kernel   name for the message

@@ -74,8 +74,8 @@ bool is_visible(const AttentionVariant& variant,
 // Fills the bounds of a step, one request after the other.
 class BoundBuilder {
  public:
-  BoundBuilder(const AttentionStep& step, const Precision& precision)
-      : step_(step), precision_(precision), roundings_(precision) {
+  BoundBuilder(const AttentionStep& step, const std::vector<Precision>& of_requests)
+      : step_(step), of_requests_(of_requests) {
     const std::int64_t num_tokens = step.num_tokens();
     query_ = convert(step.query, DType::kFloat64);
     bound_.output =
@@ -85,6 +85,8 @@ class BoundBuilder {
 
   ErrorBound build() {
     for (std::int64_t req_idx = 0; req_idx < step_.metadata.num_reqs(); ++req_idx) {
+      precision_ = of_requests_[static_cast<std::size_t>(req_idx)];
+      roundings_ = Roundings(precision_);
       const RequestKeys keys = keys_of(step_, req_idx, precision_);
       const std::int64_t query_len = step_.metadata.query_len(req_idx);
       for (std::int64_t i = 0; i < query_len; ++i) {
@@ -170,9 +172,10 @@ class BoundBuilder {
   }
 
   const AttentionStep& step_;
-  Precision precision_;
-  Roundings roundings_;
-  Tensor query_;  // float64 [T, num_query_heads, head_size]
+  const std::vector<Precision>& of_requests_;  // [num_reqs]
+  Precision precision_;                        // of the request that is being filled in
+  Roundings roundings_{precision_};            // likewise
+  Tensor query_;                               // float64 [T, num_query_heads, head_size]
   ErrorBound bound_;
 };
 
@@ -231,42 +234,20 @@ FloatLimits limits_of(DType dtype) {
   }
 }
 
-Precision Precision::canonical_float() { return Precision{}; }
-
-Precision Precision::canonical_double() {
-  Precision precision;
-  precision.arithmetic = DType::kFloat64;
-  precision.probabilities = DType::kFloat64;
-  precision.output = DType::kFloat64;
-  return precision;
-}
-
-Precision Precision::online_float(std::int64_t keys_per_tile) {
-  Precision precision;
-  precision.keys_per_rescaling = keys_per_tile;
-  return precision;
-}
-
-Precision Precision::tensor_core(DType operands, DType output, std::int64_t keys_per_tile) {
-  Precision precision;
-  precision.probabilities = operands;
-  precision.output = output;
-  precision.keys_per_rescaling = keys_per_tile;
-  precision.tensor_core_sums = true;
-  return precision;
-}
-
-std::string to_string(const Precision& precision) {
-  return fmt::format("{} arithmetic{}, {} probabilities, {} output",
-                     to_string(precision.arithmetic),
-                     precision.tensor_core_sums ? " on tensor cores" : "",
-                     to_string(precision.probabilities), to_string(precision.output));
-}
-
 ErrorBound error_bound(const AttentionStep& step, const Precision& precision) {
-  validate(precision);
+  validate(precision);  // also where there is no request
+  const std::size_t num_reqs = static_cast<std::size_t>(step.metadata.num_reqs());
+  return error_bound(step, std::vector<Precision>(num_reqs, precision));
+}
+
+ErrorBound error_bound(const AttentionStep& step, const std::vector<Precision>& of_requests) {
+  for (const Precision& precision : of_requests) validate(precision);
   validate(step, StepUse::kAttend);
-  return BoundBuilder(step, precision).build();
+  if (of_requests.size() != step.metadata.seq_lens.size()) {
+    throw Error(fmt::format("there are {} precisions, but {} requests.", of_requests.size(),
+                            step.metadata.seq_lens.size()));
+  }
+  return BoundBuilder(step, of_requests).build();
 }
 
 }  // namespace pagelab

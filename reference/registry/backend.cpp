@@ -15,4 +15,13 @@ AttentionResult attend(const AttentionStep& step, const AttentionBackend& backen
   return result;
 }
 
+ErrorBound error_bound(const AttentionStep& step, const AttentionBackend& backend) {
+  validate(step, StepUse::kAttend);
+  std::vector<Precision> of_requests;
+  for (std::int64_t req_idx = 0; req_idx < step.metadata.num_reqs(); ++req_idx) {
+    of_requests.push_back(backend.precision(step, req_idx));
+  }
+  return error_bound(step, of_requests);
+}
+
 }  // namespace pagelab

@@ -66,9 +66,9 @@ class AttentionBackend {
   virtual std::string name() const = 0;    ///< "REFERENCE", "NAIVE", ...: one name everywhere
   virtual std::string target() const = 0;  ///< "cpu", "simulator" or "cuda"
 
-  /// The types it computes in: what error_bound needs to say how far its results may be from the
-  /// exact ones.
-  virtual Precision precision() const = 0;
+  /// The types it computes the rows of a request in: what error_bound needs to say how far they may be from the
+  /// exact ones. A backend may have several kernels, and choose by the types, the batch or the request.
+  virtual Precision precision(const AttentionStep& step, std::int64_t req_idx) const = 0;
 
   /// Whether it sums in an order of its own. In the canonical order, float32 results have the very bits of
   /// REFERENCE_FLOAT.
@@ -81,5 +81,11 @@ class AttentionBackend {
 /// Validates a step, stores its tokens and attends: the whole contract of a paged kernel.
 /// \throws Error  if the step is inconsistent or the backend cannot do it
 AttentionResult attend(const AttentionStep& step, const AttentionBackend& backend);
+
+/// How far the results of a backend may be from those of the reference in double.
+/// \param step     its cache already holds this step's tokens: it is read as it stands
+/// \param backend  whose precision counts
+/// \throws Error   if the step is inconsistent
+ErrorBound error_bound(const AttentionStep& step, const AttentionBackend& backend);
 
 }  // namespace pagelab

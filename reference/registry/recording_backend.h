@@ -24,7 +24,9 @@ class RecordingBackend : public AttentionBackend {
 
   std::string name() const override { return inner_.name(); }
   std::string target() const override { return inner_.target(); }
-  Precision precision() const override { return inner_.precision(); }
+  Precision precision(const AttentionStep& step, std::int64_t req_idx) const override {
+    return inner_.precision(step, req_idx);
+  }
   bool has_own_order() const override { return inner_.has_own_order(); }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override;
 

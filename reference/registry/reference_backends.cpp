@@ -51,7 +51,7 @@ class ReferenceBackend : public AttentionBackend {
   explicit ReferenceBackend(std::string name) : name_(std::move(name)) {}
   std::string name() const override { return name_; }
   std::string target() const override { return "cpu"; }
-  Precision precision() const override {
+  Precision precision(const AttentionStep&, std::int64_t) const override {
     constexpr bool kIsDouble = std::is_same_v<Real, double>;
     return kIsDouble ? Precision::canonical_double() : Precision::canonical_float();
   }

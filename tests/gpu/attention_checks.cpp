@@ -12,18 +12,36 @@
 
 namespace pagelab::test {
 
-double check_within_bound(const AttentionStep& step,
-                          const AttentionResult& got,
-                          const Precision& precision) {
+namespace {
+
+// The bound of a step with its tokens stored, of whatever says how precise it is.
+template <typename Implementation>
+double check_within_bound_of(const AttentionStep& step,
+                             const AttentionResult& got,
+                             const Implementation& implementation) {
   const AttentionResult expected = attend(step, *make_reference_backend());
   AttentionStep stored = step;
   stored.cache = expected.cache;
-  const ErrorBound bound = error_bound(stored, precision);
+  const ErrorBound bound = error_bound(stored, implementation);
   const Comparison output = compare_within(got.output, expected.output, bound.output);
   const Comparison lse = compare_within(got.lse, expected.lse, bound.lse);
   CHECK_MESSAGE(output.agrees(), to_string(output));
   CHECK_MESSAGE(lse.agrees(), to_string(lse));
   return std::max(output.worst_share_of_bound, lse.worst_share_of_bound);
+}
+
+}  // namespace
+
+double check_within_bound(const AttentionStep& step,
+                          const AttentionResult& got,
+                          const Precision& precision) {
+  return check_within_bound_of(step, got, precision);
+}
+
+double check_within_bound(const AttentionStep& step,
+                          const AttentionResult& got,
+                          const AttentionBackend& backend) {
+  return check_within_bound_of(step, got, backend);
 }
 
 void check_same_bits(const AttentionResult& got, const AttentionResult& expected) {

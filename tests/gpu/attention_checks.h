@@ -16,6 +16,11 @@ namespace pagelab::test {
 double check_within_bound(const AttentionStep& step,
                           const AttentionResult& got,
                           const Precision& precision);
+/// \copydoc check_within_bound(const AttentionStep&, const AttentionResult&, const Precision&)
+/// \param backend  that computed the result
+double check_within_bound(const AttentionStep& step,
+                          const AttentionResult& got,
+                          const AttentionBackend& backend);
 
 /// Checks that two results have the same output and LSE, bit for bit.
 void check_same_bits(const AttentionResult& got, const AttentionResult& expected);

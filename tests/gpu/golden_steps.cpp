@@ -114,7 +114,7 @@ std::vector<std::string> prefill_lines(const std::shared_ptr<Device>& device) {
     const AttentionStep step = random_step(prefill_options_of(seed), seed);
     const std::uint64_t inputs = hash_of_inputs(step);
     for (const auto& rung : kernels.paged_prefill) {
-      const auto backend = make_backend_of_kernel(device, rung.launchers, Precision{});
+      const auto backend = make_backend_of_rung(device, rung);
       const AttentionResult result = attend(step, *backend);
       lines.push_back(std::string(rung.name) + " " + attention_line(seed, inputs, result));
     }

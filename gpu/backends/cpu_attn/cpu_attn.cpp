@@ -192,7 +192,7 @@ class CpuAttnBackend final : public AttentionBackend {
 
   std::string name() const override { return "CPU_ATTN"; }
   std::string target() const override { return "cpu"; }
-  Precision precision() const override {
+  Precision precision(const AttentionStep&, std::int64_t) const override {
     Precision precision = Precision::canonical_float();
     precision.extra_roundings = kExtraRoundings;
     return precision;

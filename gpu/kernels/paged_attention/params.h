@@ -20,6 +20,7 @@ inline constexpr std::int64_t kHopperSharedBytes = 227 * 1024;
 struct PagedAttentionParams {
   const void* query = nullptr;          ///< [num_tokens, num_query_heads, head_size]
   DType query_dtype = DType::kFloat32;  ///< of query, for kernels that have it in no template
+  DType cache_dtype = DType::kFloat32;  ///< of the keys and values, for whoever chooses a launcher
   std::int64_t num_tokens = 0;          ///< rows of query, padding included
   std::int64_t num_query_heads = 0;     ///< a multiple of num_kv_heads
   std::int64_t num_kv_heads = 0;        ///< KV heads
@@ -31,6 +32,11 @@ struct PagedAttentionParams {
   const std::int32_t* seq_lens = nullptr;         ///< [num_reqs] keys of each request
   const std::int32_t* block_table = nullptr;      ///< [num_reqs, max_blocks_per_req]
   std::int64_t max_blocks_per_req = 0;            ///< columns of the block table
+
+  // A page table instead (page_table.h): then block_table is [paged_kv_indptr[num_reqs]], a request has
+  // max_blocks_per_req blocks at most, and seq_lens may be nullptr.
+  const std::int32_t* paged_kv_indptr = nullptr;  ///< [num_reqs + 1] first block of each request
+  const std::int32_t* paged_kv_last_page_len = nullptr;  ///< [num_reqs] tokens of its last block
 
   const void* key_cache = nullptr;    ///< first key
   KvStrides key_strides;              ///< where the others are, in elements

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "gpu/device/keywords.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 
 namespace pagelab {
@@ -58,7 +59,7 @@ __device__ inline QueryRow query_row_of(const PagedAttentionParams& params,
   row.position = 0;
   if (row.is_padding) return row;
   row.req_idx = request_of_token(params.query_start_loc, params.num_reqs, token_idx);
-  row.seq_len = params.seq_lens[row.req_idx];
+  row.seq_len = seq_len_of(params, row.req_idx);
   const std::int64_t end_of_request = params.query_start_loc[row.req_idx + 1];
   row.position = row.seq_len - (end_of_request - token_idx);
   return row;

@@ -35,6 +35,7 @@
 
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
 #include "gpu/kernels/paged_attention/score.h"
@@ -89,8 +90,7 @@ __global__ void paged_decode_warp(PagedAttentionParams params) {
       static_cast<const Stored*>(params.key_cache) + row.kv_head_idx * params.key_strides.head;
   const Stored* values =
       static_cast<const Stored*>(params.value_cache) + row.kv_head_idx * params.value_strides.head;
-  const std::int32_t* block_table_row =
-      params.block_table + row.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, row.req_idx);
 
   // First pass: the maximum of the scores.
   float m = minus_infinity;

@@ -32,6 +32,8 @@
 #include "gpu/device/shared_memory.h"
 #include "gpu/device/unroll.h"
 #include "gpu/kernels/paged_attention/cache_place.h"
+#include "gpu/kernels/paged_attention/dtypes_of_launch.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_element.h"
 #include "gpu/kernels/paged_attention/query_row.h"
@@ -78,8 +80,7 @@ __global__ void paged_decode_grouped(PagedAttentionParams params) {
       static_cast<const Stored*>(params.key_cache) + row.kv_head_idx * params.key_strides.head;
   const Stored* values =
       static_cast<const Stored*>(params.value_cache) + row.kv_head_idx * params.value_strides.head;
-  const std::int32_t* block_table_row =
-      params.block_table + row.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, row.req_idx);
   const float k_scale = params.k_scales[row.kv_head_idx];
   const float v_scale = params.v_scales[row.kv_head_idx];
 
@@ -188,7 +189,7 @@ void launch_paged_decode_grouped(const PagedAttentionParams& params) {
       params.num_tokens * num_packs(params, kHeadsPerPack) * num_partitions(params.max_seq_len);
   if (num_ctas > 0) {
     launch(name, ctas_for(num_ctas, 1), kDecodeThreads, paged_decode_grouped<Stored>,
-           with_query_dtype<Query>(params), static_cast<std::size_t>(shared_bytes));
+           with_dtypes<Query, Stored>(params), static_cast<std::size_t>(shared_bytes));
   }
   launch_paged_decode_reduce(name, params);
 }

@@ -54,6 +54,8 @@
 #include "gpu/device/shared_memory.h"
 #include "gpu/device/unpack.h"
 #include "gpu/device/unroll.h"
+#include "gpu/kernels/paged_attention/dtypes_of_launch.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_element.h"
 #include "gpu/kernels/paged_attention/query_row.h"
@@ -95,8 +97,7 @@ __global__ void __launch_bounds__(kDecodeThreads, DecodeShared<Stored, kDims>::k
   // All of the partition's, before anybody needs one; and the queries, as floats, zero beyond the head.
   const std::int64_t first_block = visible.begin / params.block_size;
   const std::int64_t end_block = (visible.end - 1) / params.block_size + 1;
-  const std::int32_t* block_table_row =
-      params.block_table + row.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, row.req_idx);
   for (std::int64_t block = first_block + thread_idx; block < end_block; block += kDecodeThreads) {
     shared.blocks[block - first_block] = block_table_row[block];
   }
@@ -226,14 +227,14 @@ void launch_paged_decode_pipelined_of(const char* name, const PagedAttentionPara
       params.num_tokens * num_packs(params, kHeads) * num_partitions(params.max_seq_len);
   if (num_ctas == 0) return;
   launch(name, ctas_for(num_ctas, 1), kDecodeThreads, paged_decode_pipelined<Stored, kDims>,
-         with_query_dtype<Query>(params), static_cast<std::size_t>(shared_bytes));
+         with_dtypes<Query, Stored>(params), static_cast<std::size_t>(shared_bytes));
 }
 
 // Attends for every row and head of the batch.
 template <typename Query, typename Stored>
 void launch_paged_decode_pipelined(const PagedAttentionParams& params) {
   const char* const name = "paged_decode/6_pipelined";
-  require_chunks_of_16_bytes<Stored>(name, params);
+  require_taken(name, refusal_of_chunks(with_dtypes<Query, Stored>(params)));
   require_max_seq_len(name, params);
   if (params.num_tokens * params.num_query_heads == 0) return;
   require_workspace(name, params);

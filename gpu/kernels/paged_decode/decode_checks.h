@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "gpu/kernels/launch_checks.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "reference/contract/error.h"
 #include "reference/numerics/target.h"
@@ -47,54 +48,41 @@ inline void require_max_seq_len(const char* kernel, const PagedAttentionParams& 
               std::to_string(params.block_size) + ").");
 }
 
-/// The parameters with the type of the query, which launchers know and kernels ask for.
-/// \tparam Query  element type of the query
-/// \param params  of the launch
-template <typename Query>
-PagedAttentionParams with_query_dtype(PagedAttentionParams params) {
-  params.query_dtype = DTypeOf<Query>::kValue;
-  return params;
-}
-
 /// What is read 16 bytes at a time must begin and end at a multiple of them.
-/// \tparam Stored  element type of the cache
-/// \param kernel   name for the message
-/// \param params   of the launch
-/// \throws Error   naming what does not
-template <typename Stored>
-void require_chunks_of_16_bytes(const char* kernel, const PagedAttentionParams& params) {
-  const std::string name = kernel;
-  const std::string dtype = std::string(to_string(DTypeOf<Stored>::kValue));
-  if (sizeof(Stored) > 4) {
-    throw Error(name + " does not support caches of " + dtype + ". Rung 5 takes them.");
+/// \param params  of the launch, with its types
+/// \returns       what does not; empty if all does
+inline std::string refusal_of_chunks(const PagedAttentionParams& params) {
+  const std::string dtype = std::string(to_string(params.cache_dtype));
+  const std::int64_t bytes = bytes_of(params.cache_dtype);
+  if (bytes > 4) return "caches of " + dtype + " are not supported. Rung 5 takes them.";
+  const std::int64_t elements = 16 / bytes;
+  const struct {
+    const char* field;
+    std::int64_t value;
+  } numbers[] = {{"head_size", params.head_size},
+                 {"head_size_v", params.head_size_v},
+                 {"key_strides.block", params.key_strides.block},
+                 {"key_strides.token", params.key_strides.token},
+                 {"key_strides.head", params.key_strides.head},
+                 {"value_strides.block", params.value_strides.block},
+                 {"value_strides.token", params.value_strides.token},
+                 {"value_strides.head", params.value_strides.head}};
+  for (const auto& number : numbers) {
+    if (number.value % elements == 0) continue;
+    return std::string(number.field) + " is " + std::to_string(number.value) +
+           ", but it must be a multiple of " + std::to_string(elements) +
+           ", which are 16 bytes of " + dtype + ". Rung 5 takes any.";
   }
-  constexpr std::int64_t kElements = 16 / sizeof(Stored);
-  const auto require = [&](const char* field, std::int64_t value) {
-    if (value % kElements == 0) return;
-    throw Error(name + ": " + field + " is " + std::to_string(value) +
-                ", but it must be a multiple of " + std::to_string(kElements) +
-                ", which are 16 bytes of " + dtype + ". Rung 5 takes any.");
-  };
-  const auto require_head = [&](const char* field, std::int64_t value) {
-    require(field, value);
-    if (value >= kElements && value <= 256) return;
-    throw Error(name + ": " + field + " is " + std::to_string(value) + ", but it must be from " +
-                std::to_string(kElements) + " to 256. Rung 5 takes any.");
-  };
-  require_head("head_size", params.head_size);
-  require_head("head_size_v", params.head_size_v);
-  require("key_strides.block", params.key_strides.block);
-  require("key_strides.token", params.key_strides.token);
-  require("key_strides.head", params.key_strides.head);
-  require("value_strides.block", params.value_strides.block);
-  require("value_strides.token", params.value_strides.token);
-  require("value_strides.head", params.value_strides.head);
+  for (const auto& head : {numbers[0], numbers[1]}) {
+    const std::string refusal = refusal_of_range(head.field, head.value, elements, 256);
+    if (!refusal.empty()) return refusal + " Rung 5 takes any.";
+  }
   const auto is_aligned = [](const void* address) {
     return reinterpret_cast<std::uintptr_t>(address) % 16 == 0;
   };
-  if (is_aligned(params.key_cache) && is_aligned(params.value_cache)) return;
-  throw Error(name + ": " + (is_aligned(params.key_cache) ? "value_cache" : "key_cache") +
-              " does not begin at a multiple of 16 bytes. Rung 5 takes any address.");
+  if (is_aligned(params.key_cache) && is_aligned(params.value_cache)) return "";
+  return std::string(is_aligned(params.key_cache) ? "value_cache" : "key_cache") +
+         " does not begin at a multiple of 16 bytes. Rung 5 takes any address.";
 }
 
 }  // namespace PAGELAB_TARGET

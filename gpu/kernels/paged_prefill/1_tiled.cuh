@@ -40,8 +40,10 @@
 #include "gpu/device/launch.h"
 #include "gpu/device/shared_memory.h"
 #include "gpu/kernels/launch_checks.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/score.h"
+#include "gpu/kernels/paged_prefill/head_sizes.h"
 #include "gpu/kernels/paged_prefill/query_tile.h"
 #include "reference/cache/cache_element.h"
 #include "reference/numerics/exact_math.h"
@@ -54,7 +56,6 @@ struct PrefillTiled {
   static constexpr std::int64_t kQueries = 16;       ///< of a tile
   static constexpr std::int64_t kKeys = 32;          ///< of a tile; then the sums are rescaled
   static constexpr std::int64_t kThreadsPerRow = 8;  ///< of a query
-  static constexpr std::int64_t kMaxHeadSize = 256;  ///< what shared memory is asked to hold
   static constexpr unsigned int kThreadsPerCta = kQueries * kThreadsPerRow;  ///< a row each eight
   static constexpr float kHidden = -1.0f;  ///< in the place of a weight, which is never negative
 };
@@ -120,8 +121,7 @@ __global__ void paged_prefill_tiled(PagedAttentionParams params) {
       static_cast<const Stored*>(params.key_cache) + row.kv_head_idx * params.key_strides.head;
   const Stored* values =
       static_cast<const Stored*>(params.value_cache) + row.kv_head_idx * params.value_strides.head;
-  const std::int32_t* block_table_row =
-      params.block_table + tile.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, tile.req_idx);
   const float k_scale = params.k_scales[row.kv_head_idx];
   const float v_scale = params.v_scales[row.kv_head_idx];
 
@@ -243,8 +243,7 @@ template <typename Query, typename Stored>
 void launch_paged_prefill_tiled(const PagedAttentionParams& params) {
   using Rung = PrefillTiled;
   const char* const name = "paged_prefill/1_tiled";
-  require_range(name, "head_size", params.head_size, 1, Rung::kMaxHeadSize);
-  require_range(name, "head_size_v", params.head_size_v, 1, Rung::kMaxHeadSize);
+  require_taken(name, refusal_of_head_sizes(params));
   if (params.num_tokens == 0) return;
   const std::int64_t num_tiles = num_query_tiles(params, Rung::kQueries);
   launch(name, ctas_for(num_tiles * params.num_query_heads, 1), Rung::kThreadsPerCta,

@@ -38,6 +38,7 @@
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
 #include "gpu/device/shared_memory.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_prefill/tensor_core_checks.h"
 #include "gpu/kernels/paged_prefill/warp_softmax.h"
 
@@ -97,8 +98,7 @@ __global__ void __launch_bounds__(PrefillTensorCores::kThreadsPerCta)
       static_cast<const Stored*>(params.key_cache) + kv_head_idx * params.key_strides.head;
   const Stored* values =
       static_cast<const Stored*>(params.value_cache) + kv_head_idx * params.value_strides.head;
-  const std::int32_t* block_table_row =
-      params.block_table + tile.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, tile.req_idx);
   const float k_scale = kIsFp8<Stored> ? params.k_scales[kv_head_idx] : 1.0f;
   const ScoreFactor score_factor = score_factor_of(params, k_scale);
 
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(PrefillTensorCores::kThreadsPerCta)
 // Attends for every row and head of the batch.
 template <typename Query, typename Stored>
 void PrefillTensorCores::launch(const PagedAttentionParams& params) {
-  require_tensor_core_prefill(kName, params);
+  require_taken(kName, refusal_of_tensor_cores(with_dtypes<Query, Stored>(params)));
   if (params.num_tokens == 0) return;
   const std::int64_t num_ctas = num_query_tiles(params, kQueries) * params.num_query_heads;
   with_head_capacity(params, [&]<int kHead>() {

@@ -51,6 +51,7 @@
 #include "gpu/device/launch.h"
 #include "gpu/device/ldmatrix.h"
 #include "gpu/device/shared_memory.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_prefill/tensor_core_checks.h"
 #include "gpu/kernels/paged_prefill/warp_softmax.h"
 
@@ -155,8 +156,7 @@ __global__ void __launch_bounds__(PrefillPipelined::kThreadsPerCta, 1)
       static_cast<const Stored*>(params.key_cache) + kv_head_idx * params.key_strides.head;
   const Stored* values =
       static_cast<const Stored*>(params.value_cache) + kv_head_idx * params.value_strides.head;
-  const std::int32_t* block_table_row =
-      params.block_table + tile.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, tile.req_idx);
   const float k_scale = kIsFp8<Stored> ? params.k_scales[kv_head_idx] : 1.0f;
   const ScoreFactor score_factor = score_factor_of(params, k_scale);
 
@@ -321,7 +321,7 @@ __global__ void __launch_bounds__(PrefillPipelined::kThreadsPerCta, 1)
 // Attends for every row and head of the batch.
 template <typename Query, typename Stored>
 void PrefillPipelined::launch(const PagedAttentionParams& params) {
-  require_tensor_core_prefill(kName, params);
+  require_taken(kName, refusal_of_tensor_cores(with_dtypes<Query, Stored>(params)));
   require_range(kName, "block_size", params.block_size, 1, std::int64_t{1} << 30);
   if (params.num_tokens == 0) return;
   const std::int64_t num_ctas = num_query_tiles(params, kQueries) * params.num_query_heads;

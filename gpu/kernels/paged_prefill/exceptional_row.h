@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "gpu/device/keywords.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
 #include "gpu/kernels/paged_attention/score.h"
@@ -34,8 +35,7 @@ template <typename Query, typename Stored>
       static_cast<const Stored*>(params.key_cache) + row.kv_head_idx * params.key_strides.head;
   const Stored* values =
       static_cast<const Stored*>(params.value_cache) + row.kv_head_idx * params.value_strides.head;
-  const std::int32_t* block_table_row =
-      params.block_table + row.req_idx * params.max_blocks_per_req;
+  const std::int32_t* block_table_row = block_table_row_of(params, row.req_idx);
   const float k_scale = params.k_scales[row.kv_head_idx];
   const float v_scale = params.v_scales[row.kv_head_idx];
   const float minus_infinity = float_from_bits(0xff800000u);

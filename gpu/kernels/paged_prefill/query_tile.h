@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "gpu/device/keywords.h"
+#include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
 
@@ -75,7 +76,7 @@ __device__ inline QueryTile query_tile_of(const PagedAttentionParams& params,
   const std::int64_t rows_left = end_of_request - tile.first_token;
   tile.num_rows = static_cast<std::int32_t>(clamped(rows_left, 0, queries_per_tile));
   tile.req_idx = static_cast<std::int32_t>(req_idx);
-  tile.seq_len = tile.is_padding ? 0 : params.seq_lens[req_idx];
+  tile.seq_len = tile.is_padding ? 0 : static_cast<std::int32_t>(seq_len_of(params, req_idx));
   tile.first_position = static_cast<std::int32_t>(tile.seq_len - rows_left);
   return tile;
 }

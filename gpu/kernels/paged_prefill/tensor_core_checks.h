@@ -8,6 +8,7 @@
 
 #include "gpu/kernels/kernel_table.h"
 #include "gpu/kernels/launch_checks.h"
+#include "gpu/kernels/paged_attention/dtypes_of_launch.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "reference/cache/cache_element.h"
 
@@ -21,48 +22,52 @@ inline constexpr bool kTensorCoresTake = (kIsSame<Query, Float16> ||
                                           kIsSame<Query, BFloat16>)&&(kIsSame<Query, Stored> ||
                                                                       kIsFp8<Stored>);
 
-/// Refuses types that tensor cores do not multiply.
-/// \param kernel  name for the message
-/// \param query   dtype of the query
-/// \param cache   dtype of keys and values
-/// \throws Error  always
-[[noreturn]] inline void refuse_dtypes(const char* kernel, DType query, DType cache) {
-  throw Error(
-      std::string(kernel) + ": the query is " + std::string(to_string(query)) + " and the cache " +
-      std::string(to_string(cache)) +
-      ", but tensor cores multiply a float16 or bfloat16 query with a cache of the same type "
-      "or of fp8. paged_prefill/1_tiled takes every type.");
-}
-
-/// \param kernel     name for messages
-/// \param params     what it gets
-/// \throws Error     unless heads are multiples of 16 elements up to 256, and every row of the cache begins at
-///                   a multiple of 16 elements
-inline void require_tensor_core_prefill(const char* kernel, const PagedAttentionParams& params) {
-  const auto require_multiple = [&](const char* field, std::int64_t value) {
-    constexpr std::int64_t kMultiple = 16;
-    if (value % kMultiple == 0) return;
-    throw Error(std::string(kernel) + ": " + field + " is " + std::to_string(value) +
-                ", but it must be a multiple of 16. paged_prefill/1_tiled takes every number.");
-  };
-  require_range(kernel, "head_size", params.head_size, 16, 256);
-  require_range(kernel, "head_size_v", params.head_size_v, 16, 256);
-  require_multiple("head_size", params.head_size);
-  require_multiple("head_size_v", params.head_size_v);
-  require_multiple("key_strides.block", params.key_strides.block);
-  require_multiple("key_strides.token", params.key_strides.token);
-  require_multiple("key_strides.head", params.key_strides.head);
-  require_multiple("value_strides.block", params.value_strides.block);
-  require_multiple("value_strides.token", params.value_strides.token);
-  require_multiple("value_strides.head", params.value_strides.head);
-  const auto require_aligned = [&](const char* field, const void* address) {
-    if (reinterpret_cast<std::uintptr_t>(address) % 16 == 0) return;
-    throw Error(std::string(kernel) + ": " + field +
-                " does not begin at a multiple of 16 bytes, in which the kernel reads it.");
-  };
-  require_aligned("query", params.query);
-  require_aligned("key_cache", params.key_cache);
-  require_aligned("value_cache", params.value_cache);
+/// Why the tensor-core rungs do not take a launch.
+/// \param params  of the launch, with its types
+/// \returns       empty if they do: for types that tensor cores multiply, heads that are multiples of 16 elements
+///                up to 256, and a cache whose rows all begin at a multiple of 16 elements
+inline std::string refusal_of_tensor_cores(const PagedAttentionParams& params) {
+  const DType query = params.query_dtype;
+  const DType cache = params.cache_dtype;
+  const bool is_16_bit = query == DType::kFloat16 || query == DType::kBFloat16;
+  if (!is_16_bit || (cache != query && !is_fp8(cache))) {
+    return "the query is " + std::string(to_string(query)) + " and the cache " +
+           std::string(to_string(cache)) +
+           ", but tensor cores multiply a float16 or bfloat16 query with a cache of the same type "
+           "or of fp8. paged_prefill/1_tiled takes every type.";
+  }
+  const struct {
+    const char* field;
+    std::int64_t value;
+  } numbers[] = {{"head_size", params.head_size},
+                 {"head_size_v", params.head_size_v},
+                 {"key_strides.block", params.key_strides.block},
+                 {"key_strides.token", params.key_strides.token},
+                 {"key_strides.head", params.key_strides.head},
+                 {"value_strides.block", params.value_strides.block},
+                 {"value_strides.token", params.value_strides.token},
+                 {"value_strides.head", params.value_strides.head}};
+  for (const auto& head : {numbers[0], numbers[1]}) {
+    const std::string refusal = refusal_of_range(head.field, head.value, 16, 256);
+    if (!refusal.empty()) return refusal;
+  }
+  for (const auto& number : numbers) {
+    if (number.value % 16 == 0) continue;
+    return std::string(number.field) + " is " + std::to_string(number.value) +
+           ", but it must be a multiple of 16. paged_prefill/1_tiled takes every number.";
+  }
+  const struct {
+    const char* field;
+    const void* address;
+  } arrays[] = {{"query", params.query},
+                {"key_cache", params.key_cache},
+                {"value_cache", params.value_cache}};
+  for (const auto& array : arrays) {
+    if (reinterpret_cast<std::uintptr_t>(array.address) % 16 == 0) continue;
+    return std::string(array.field) +
+           " does not begin at a multiple of 16 bytes, in which the kernel reads it.";
+  }
+  return "";
 }
 
 /// Calls `launch_sized` with the smallest head size that a kernel is compiled for and that both head sizes fit
@@ -91,8 +96,9 @@ KernelTable<PagedAttentionParams> table_of_tensor_core_dtypes() {
         if constexpr (kTensorCoresTake<Activation, Stored>) {
           return &Rung::template launch<Activation, Stored>;
         } else {
-          return +[](const PagedAttentionParams&) {
-            refuse_dtypes(Rung::kName, DTypeOf<Activation>::kValue, DTypeOf<Stored>::kValue);
+          return +[](const PagedAttentionParams& params) {
+            require_taken(Rung::kName,
+                          refusal_of_tensor_cores(with_dtypes<Activation, Stored>(params)));
           };
         }
       });

@@ -27,7 +27,7 @@ double share_of_bound(const AttentionStep& step, const AttentionResult& got) {
   const AttentionResult expected = attend(step, *make_reference_backend());
   AttentionStep stored = step;
   stored.cache = expected.cache;
-  const ErrorBound bound = error_bound(stored, make_cpu_attn_backend()->precision());
+  const ErrorBound bound = error_bound(stored, *make_cpu_attn_backend());
   const Comparison output = compare_within(got.output, expected.output, bound.output);
   const Comparison lse = compare_within(got.lse, expected.lse, bound.lse);
   CHECK_MESSAGE(output.agrees(), to_string(output));

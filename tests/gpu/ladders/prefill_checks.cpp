@@ -12,7 +12,9 @@
 namespace pagelab::test {
 namespace {
 
-constexpr std::int64_t kKeysPerTile[] = {32, 64, 64};  // of each rung
+TableRung<PagedAttentionParams> rung_of(int rung, const Device& device) {
+  return kernels_of(device).paged_prefill[static_cast<std::size_t>(rung - 1)];
+}
 
 // Overwrites a quarter of the elements.
 void scatter_extraordinary(Tensor& array, Random& random) {
@@ -84,17 +86,13 @@ std::vector<AttentionCase> prefill_cases() {
 }
 
 Precision prefill_precision(int rung, const AttentionStep& step) {
-  const std::int64_t keys_per_tile = kKeysPerTile[rung - 1];
-  if (rung == 1) return Precision::online_float(keys_per_tile);
-  return Precision::tensor_core(step.query.dtype(), DType::kFloat32, keys_per_tile);
+  return rung_of(rung, *simulator_device()).precision(step.query.dtype());
 }
 
 AttentionResult prefill_by(int rung,
                            const AttentionStep& step,
                            const std::shared_ptr<Device>& device) {
-  const auto rungs = kernels_of(*device).paged_prefill;
-  const auto& launchers = rungs[static_cast<std::size_t>(rung - 1)].launchers;
-  return attend(step, *make_backend_of_kernel(device, launchers, prefill_precision(rung, step)));
+  return attend(step, *make_backend_of_rung(device, rung_of(rung, *device)));
 }
 
 void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& device) {

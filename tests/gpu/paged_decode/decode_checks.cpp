@@ -23,7 +23,7 @@ std::optional<RandomStepOptions> options_for(int rung, RandomStepOptions options
 }
 
 double check_decode_bound(int rung, const AttentionStep& step, const AttentionResult& got) {
-  return check_within_bound(step, got, make_naive_backend(simulator_device(), rung)->precision());
+  return check_within_bound(step, got, *make_naive_backend(simulator_device(), rung));
 }
 
 std::vector<AttentionCase> long_cases() {

@@ -119,7 +119,7 @@ TEST_SUITE("paged decode refuses") {
             p.value_strides.token = 130;
           }).find("value_strides.token is 130") != std::string::npos);
     CHECK(refusal_of_pipelined([](auto&) {}, DType::kFloat64) ==
-          "paged_decode/6_pipelined does not support caches of float64. Rung 5 takes them.");
+          "paged_decode/6_pipelined: caches of float64 are not supported. Rung 5 takes them.");
     const char* const address = "an address";
     const auto odd = reinterpret_cast<std::uintptr_t>(address) / 16 * 16 + 2;
     CHECK(refusal_of_pipelined([&](auto& p) { p.key_cache = reinterpret_cast<void*>(odd); }) ==

@@ -16,7 +16,7 @@ void check_against_definition(const AttentionStep& step, const AttentionBackend&
   AttentionStep stored = step;
   stored.cache = result.cache;
   const RequestAttention defined = test::attention_by_definition(stored);
-  const ErrorBound bound = error_bound(stored, backend.precision());
+  const ErrorBound bound = error_bound(stored, backend);
   const Comparison output = compare_within(result.output, defined.output, bound.output);
   const Comparison lse = compare_within(result.lse, defined.lse, bound.lse);
   CHECK_MESSAGE(output.agrees(), to_string(output));

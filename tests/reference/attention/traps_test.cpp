@@ -28,7 +28,7 @@ void check_trap(const test::AttentionTrap& trap, const AttentionBackend& backend
   const AttentionResult result = attend(trap.step, backend);
   AttentionStep stored = trap.step;
   stored.cache = result.cache;
-  const ErrorBound bound = error_bound(stored, backend.precision());
+  const ErrorBound bound = error_bound(stored, backend);
   const ErrorBound by_hand = error_bound(stored, Precision::canonical_double());
   const Comparison output =
       compare_within(result.output, trap.output, sum_of_bounds(bound.output, by_hand.output));

@@ -38,7 +38,9 @@ class SpyingBackend : public AttentionBackend {
  public:
   std::string name() const override { return "SPY"; }
   std::string target() const override { return "cpu"; }
-  Precision precision() const override { return Precision::canonical_double(); }
+  Precision precision(const AttentionStep&, std::int64_t) const override {
+    return Precision::canonical_double();
+  }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     auto impl = std::make_unique<SpiedImpl>(make_reference_backend()->make_impl(initial_cache));
     layers.push_back(impl.get());

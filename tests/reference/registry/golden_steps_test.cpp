@@ -49,7 +49,7 @@ void check_step(const std::filesystem::path& folder, const AttentionBackend& bac
 
   AttentionStep stored = golden.step;
   stored.cache = result.cache;
-  const ErrorBound bound = error_bound(stored, backend.precision());
+  const ErrorBound bound = error_bound(stored, backend);
   const ErrorBound numpy = error_bound(stored, Precision::canonical_double());
   const Comparison output =
       compare_within(result.output, *golden.expected.output, widened(bound.output, numpy.output));
