@@ -68,14 +68,15 @@ function(pagelab_add_test name)
   endif()
 endfunction()
 
-# pagelab_add_lesson(NN_name [KERNELS]): the lesson in the folder of that name. Its example becomes the
-# program lesson_NN_name; its check is compiled against the solution, which must pass, and against each
+# pagelab_add_lesson(NN_name [KERNELS] [LINK target ...]): the lesson in the folder of that name. Its example
+# becomes the program lesson_NN_name; its check is compiled against the solution, which must pass, and against each
 # wrong answer, which must be rejected in the task that the answer's first line names ("// Wrong in task
 # 2: ..."). The exercise is compiled when `pagelab check` is called, so that a half-written one breaks no
-# build. KERNELS: the example's kernels are in the lesson's kernels.cu, an answer's in its answer.cu. Such a
-# lesson is about what the simulator's checks say, so where there are no checked kernels it is not built.
+# build. KERNELS: an answer's kernels are in the lesson's answer.cu, the example's in its kernels.cu, if it has
+# one, or in what it LINKs. Such a lesson is about what the simulator's checks say, so where there are no
+# checked kernels it is not built.
 function(pagelab_add_lesson name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "LINK")
   if(arg_KERNELS AND NOT PAGELAB_CHECKED_KERNELS)
     return()
   endif()
@@ -84,9 +85,10 @@ function(pagelab_add_lesson name)
   add_executable(lesson_${name} ${folder}/example.cpp)
   target_link_libraries(lesson_${name} PRIVATE reference pagelab_warnings pagelab_sanitizers)
   if(arg_KERNELS)
-    pagelab_add_kernels(lesson_${name}_kernels ${folder}/kernels.cu)
-    target_link_libraries(lesson_${name} PRIVATE lesson_${name}_kernels runtime simt)
-    if(PAGELAB_CHECKED_KERNELS)
+    target_link_libraries(lesson_${name} PRIVATE ${arg_LINK} runtime simt)
+    if(EXISTS ${folder}/kernels.cu)
+      pagelab_add_kernels(lesson_${name}_kernels ${folder}/kernels.cu)
+      target_link_libraries(lesson_${name} PRIVATE lesson_${name}_kernels)
       set_target_properties(lesson_${name}_kernels_checked PROPERTIES PAGELAB_STEPPED ON)
     endif()
     # What is right in the simulator, and what is asked for, must be CUDA: nvcc has to take it too.

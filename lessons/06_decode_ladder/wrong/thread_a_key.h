@@ -1,0 +1,34 @@
+// Wrong in task 1: right, but the lanes of a warp read 32 different rows: eight times the sectors.
+// Everything else is the solution's.
+#pragma once
+
+#include "lessons/06_decode_ladder/answer.h"
+
+#define warp_scores right_warp_scores
+#define launch_warp_scores launch_right_warp_scores
+#include "lessons/06_decode_ladder/solution.h"
+#undef warp_scores
+#undef launch_warp_scores
+
+namespace pagelab::lesson_06 {
+inline namespace PAGELAB_TARGET {
+
+__global__ void warp_scores(ScoresParams params) {
+  const int key_idx = blockIdx.x * blockDim.x + threadIdx.x;
+  if (key_idx >= params.num_keys) return;
+
+  const float* key = params.keys.row(key_idx);  // [head_size]
+  float query_dot_key = 0.0f;
+  for (int d = 0; d < params.keys.head_size; ++d) {
+    query_dot_key = fused_multiply_add(params.query[d], key[d], query_dot_key);
+  }
+  params.scores[key_idx] = query_dot_key * params.scale;
+}
+
+inline void launch_warp_scores(const ScoresParams& params) {
+  const unsigned int num_ctas = ctas_for(params.num_keys, kThreadsPerCta);
+  launch("warp_scores", num_ctas, kThreadsPerCta, warp_scores, params);
+}
+
+}  // namespace PAGELAB_TARGET
+}  // namespace pagelab::lesson_06
