@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "gpu/backends/cpu_attn/cpu_attn.h"
+#include "gpu/backends/flash_attn.h"
+#include "gpu/backends/flashinfer.h"
 #include "gpu/backends/naive.h"
 #include "gpu/runtime/device.h"
 #include "reference/contract/suggestion.h"
@@ -48,6 +50,12 @@ std::vector<BackendChoice> all_backends() {
       {"NAIVE",
        {"simulator", "cuda"},
        [](const std::string& target) { return make_naive_backend(device_of(target)); }},
+      {"FLASH_ATTN",
+       {"simulator", "cuda"},
+       [](const std::string& target) { return make_flash_attn_backend(device_of(target)); }},
+      {"FLASHINFER",
+       {"simulator", "cuda"},
+       [](const std::string& target) { return make_flashinfer_backend(device_of(target)); }},
       {"CPU_ATTN", {"cpu"}, [](const std::string&) { return make_cpu_attn_backend(); }},
   };
 }

@@ -5,8 +5,12 @@
 namespace pagelab {
 namespace {
 
-// Encoder-only attention reads this step's keys as if they were a cache with blocks of one token:
-// position j of a request lies in "block" query_start_loc[r] + j.
+bool reads_own_tokens(const HostBatch& batch) {
+  return batch.variant.attn_type == AttnType::kEncoderOnly;
+}
+
+}  // namespace
+
 BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata) {
   BlockTable table = BlockTable::unused(metadata.num_reqs(), metadata.max_query_len());
   for (std::int64_t req_idx = 0; req_idx < metadata.num_reqs(); ++req_idx) {
@@ -17,40 +21,65 @@ BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata) {
   return table;
 }
 
-}  // namespace
+PagedAttentionParams launch_sizes(const HostBatch& batch,
+                                  const KvCacheSpec& spec,
+                                  const KvStrides& key_strides,
+                                  const KvStrides& value_strides) {
+  PagedAttentionParams params;
+  params.query_dtype = batch.query.dtype();
+  params.num_tokens = batch.query.shape()[0];
+  params.num_query_heads = batch.query.shape()[1];
+  params.num_kv_heads = spec.num_kv_heads;
+  params.head_size = spec.head_size;
+  params.head_size_v = spec.head_size_v;
+  params.num_reqs = batch.metadata.num_reqs();
+  params.max_seq_len = batch.metadata.max_seq_len();
+  if (reads_own_tokens(batch)) {
+    params.cache_dtype = batch.key.dtype();
+    params.key_strides = {.block = spec.num_kv_heads * spec.head_size, .head = spec.head_size};
+    params.value_strides = {.block = spec.num_kv_heads * spec.head_size_v,
+                            .head = spec.head_size_v};
+    params.block_size = 1;
+    params.max_blocks_per_req = batch.metadata.max_query_len();
+  } else {
+    params.cache_dtype = spec.dtype;
+    params.key_strides = key_strides;
+    params.value_strides = value_strides;
+    params.block_size = spec.block_size;
+    params.max_blocks_per_req = batch.metadata.block_table.max_blocks_per_req;
+  }
+  return params;
+}
+
+PagedAttentionParams launch_sizes(const AttentionStep& step) {
+  const HostBatch batch{step.query, step.key, step.value, step.metadata, step.variant};
+  return launch_sizes(batch, step.cache.spec(), step.cache.key_strides(),
+                      step.cache.value_strides());
+}
 
 DeviceBatch::DeviceBatch(std::shared_ptr<Device> device,
                          const HostBatch& batch,
                          const DeviceKvCache& cache)
-    : device_(std::move(device)) {
+    : device_(std::move(device)),
+      params_(launch_sizes(batch, cache.spec(), cache.key_strides(), cache.value_strides())) {
   query_ = DeviceArray::copy_of(device_, batch.query, "query");
   params_.query = query_.data();
-  params_.query_dtype = batch.query.dtype();
-  params_.num_tokens = batch.query.shape()[0];
-  params_.num_query_heads = batch.query.shape()[1];
-  params_.num_kv_heads = cache.spec().num_kv_heads;
-  params_.head_size = cache.spec().head_size;
-  params_.head_size_v = cache.spec().head_size_v;
   set_metadata(batch);
   set_variant(batch.variant);
-  set_cache(cache);
-  if (batch.variant.attn_type == AttnType::kEncoderOnly) set_own_tokens(batch);
+  set_keys_and_values(batch, cache);
   set_results();
 }
 
 void DeviceBatch::set_metadata(const HostBatch& batch) {
   const CommonAttentionMetadata& metadata = batch.metadata;
-  const bool reads_own_tokens = batch.variant.attn_type == AttnType::kEncoderOnly;
-  const BlockTable table = reads_own_tokens ? table_of_own_tokens(metadata) : metadata.block_table;
+  const BlockTable table =
+      reads_own_tokens(batch) ? table_of_own_tokens(metadata) : metadata.block_table;
   query_start_loc_ = DeviceArray::copy_of(device_, metadata.query_start_loc, "query_start_loc");
   seq_lens_ = DeviceArray::copy_of(device_, metadata.seq_lens, "seq_lens");
   block_table_ = DeviceArray::copy_of(device_, table.entries, "block_table");
-  params_.num_reqs = metadata.num_reqs();
   params_.query_start_loc = query_start_loc_.as<std::int32_t>();
   params_.seq_lens = seq_lens_.as<std::int32_t>();
-  params_.max_seq_len = metadata.max_seq_len();
   params_.block_table = block_table_.as<std::int32_t>();
-  params_.max_blocks_per_req = table.max_blocks_per_req;
 }
 
 void DeviceBatch::set_variant(const AttentionVariant& variant) {
@@ -67,28 +96,18 @@ void DeviceBatch::set_variant(const AttentionVariant& variant) {
   params_.num_mm_prefix_ranges = static_cast<std::int64_t>(variant.mm_prefix_ranges.size());
 }
 
-void DeviceBatch::set_cache(const DeviceKvCache& cache) {
-  params_.cache_dtype = cache.spec().dtype;
-  params_.key_cache = cache.keys();
-  params_.key_strides = cache.key_strides();
-  params_.value_cache = cache.values();
-  params_.value_strides = cache.value_strides();
-  params_.block_size = cache.spec().block_size;
+void DeviceBatch::set_keys_and_values(const HostBatch& batch, const DeviceKvCache& cache) {
   params_.k_scales = cache.k_scales();
   params_.v_scales = cache.v_scales();
-}
-
-void DeviceBatch::set_own_tokens(const HostBatch& batch) {
+  if (!reads_own_tokens(batch)) {
+    params_.key_cache = cache.keys();
+    params_.value_cache = cache.values();
+    return;
+  }
   own_keys_ = DeviceArray::copy_of(device_, batch.key, "key");
   own_values_ = DeviceArray::copy_of(device_, batch.value, "value");
-  const std::int64_t num_kv_heads = params_.num_kv_heads;
-  params_.cache_dtype = batch.key.dtype();
   params_.key_cache = own_keys_.data();
-  params_.key_strides = {.block = num_kv_heads * params_.head_size, .head = params_.head_size};
   params_.value_cache = own_values_.data();
-  params_.value_strides = {.block = num_kv_heads * params_.head_size_v,
-                           .head = params_.head_size_v};
-  params_.block_size = 1;
 }
 
 void DeviceBatch::set_results() {

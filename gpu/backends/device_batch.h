@@ -20,6 +20,24 @@ struct HostBatch {
   const AttentionVariant& variant;          ///< the kind of attention
 };
 
+/// Encoder-only attention reads this step's keys as if they were a cache with blocks of one token: position j of
+/// a request lies in "block" query_start_loc[r] + j.
+/// \param metadata  the batch
+/// \returns         its block table, [num_reqs, max_query_len]
+BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata);
+
+/// What a rung is chosen by: sizes, strides, lengths and types. Addresses and the variant are missing.
+/// \param batch          valid
+/// \param spec           of the cache
+/// \param key_strides    of the cache
+/// \param value_strides  of the cache
+PagedAttentionParams launch_sizes(const HostBatch& batch,
+                                  const KvCacheSpec& spec,
+                                  const KvStrides& key_strides,
+                                  const KvStrides& value_strides);
+/// The same of a step that nothing has been launched for yet.
+PagedAttentionParams launch_sizes(const AttentionStep& step);
+
 /// A batch on a device, for as long as this object lives.
 class DeviceBatch {
  public:
@@ -43,8 +61,7 @@ class DeviceBatch {
  private:
   void set_metadata(const HostBatch& batch);
   void set_variant(const AttentionVariant& variant);
-  void set_cache(const DeviceKvCache& cache);
-  void set_own_tokens(const HostBatch& batch);
+  void set_keys_and_values(const HostBatch& batch, const DeviceKvCache& cache);
   void set_results();
 
   std::shared_ptr<Device> device_;

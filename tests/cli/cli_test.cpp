@@ -50,7 +50,8 @@ void check_refusal(const std::string& arguments, const std::string& must_name) {
 
 TEST_SUITE("program") {
   TEST_CASE("attend agrees with a golden step on every backend that needs no GPU") {
-    for (const std::string backend : {"REFERENCE", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN"}) {
+    for (const std::string backend :
+         {"REFERENCE", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN", "FLASH_ATTN", "FLASHINFER"}) {
       const CommandResult run =
           run_pagelab("attend " + golden_step("012_chunked_window_softcap_sinks_float32") +
                       " --backend " + backend);
@@ -130,7 +131,8 @@ TEST_SUITE("program") {
   TEST_CASE("compare prints a line a backend and agrees on a golden step") {
     const CommandResult run = run_pagelab("compare " + golden_step("009_decode_alibi_float64"));
     CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
-    for (const std::string backend : {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN"}) {
+    for (const std::string backend :
+         {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN", "FLASH_ATTN", "FLASHINFER"}) {
       CHECK(run.output.find(backend) != std::string::npos);
     }
   }

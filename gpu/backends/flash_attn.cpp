@@ -1,0 +1,88 @@
+#include "gpu/backends/flash_attn.h"
+
+#include <string>
+
+#include "gpu/backends/kernel_impl.h"
+#include "gpu/backends/kernels_of.h"
+#include "gpu/backends/rung_choice.h"
+#include "gpu/kernels/paged_prefill/head_sizes.h"
+
+namespace pagelab {
+namespace {
+
+constexpr const char* kName = "FLASH_ATTN";
+
+// The one kernel of a call.
+AttentionRung rung_for(const KernelSet& kernels,
+                       const FlashAttnMetadata& metadata,
+                       const PagedAttentionParams& sizes) {
+  // paged_decode would take longer heads: what is supported is not to depend on the batch.
+  require_taken(kName, refusal_of_head_sizes(sizes));
+  const bool splits = metadata.max_query_len == 1 && metadata.max_num_splits != 1;
+  return first_that_takes(kName, splits ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
+}
+
+class FlashAttnImpl final : public KernelImpl {
+ public:
+  FlashAttnImpl(std::shared_ptr<Device> device,
+                const FlashAttnOptions& options,
+                const KvCache& initial_cache)
+      : KernelImpl(std::move(device), initial_cache), options_(options) {}
+
+ private:
+  void attend(const HostBatch& batch, Tensor& output, Tensor& lse) override {
+    const FlashAttnMetadata metadata = build_flash_attn_metadata(batch.metadata, options_);
+    const DeviceBatch on_device(device(), batch, cache());
+    PagedAttentionParams params = on_device.params();
+    params.max_seq_len = metadata.max_seq_len;
+    launch_rung(device(), rung_for(kernels(), metadata, params), params);
+    on_device.copy_results_to(output, lse);
+  }
+
+  FlashAttnOptions options_;
+};
+
+class FlashAttnBackend final : public AttentionBackend {
+ public:
+  FlashAttnBackend(std::shared_ptr<Device> device, const FlashAttnOptions& options)
+      : device_(std::move(device)), options_(options) {}
+
+  std::string name() const override { return kName; }
+  std::string target() const override { return device_->target(); }
+  Precision precision(const AttentionStep& step, std::int64_t) const override {
+    const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
+    return rung_for(kernels_of(*device_), metadata, launch_sizes(step))
+        .precision(step.query.dtype());
+  }
+  bool has_own_order() const override { return true; }
+  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
+    return std::make_unique<FlashAttnImpl>(device_, options_, initial_cache);
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  FlashAttnOptions options_;
+};
+
+}  // namespace
+
+FlashAttnMetadata build_flash_attn_metadata(const CommonAttentionMetadata& common,
+                                            const FlashAttnOptions& options) {
+  if (options.max_num_splits != 0 && options.max_num_splits != 1) {
+    throw Error("max_num_splits is " + std::to_string(options.max_num_splits) +
+                ", but FLASH_ATTN takes 0 (it splits at every 512 keys) or 1 (it does not split).");
+  }
+  FlashAttnMetadata metadata;
+  metadata.max_query_len = common.max_query_len();
+  metadata.max_seq_len = common.max_seq_len();
+  metadata.max_num_splits = options.batch_invariant ? 1 : options.max_num_splits;
+  return metadata;
+}
+
+std::unique_ptr<AttentionBackend> make_flash_attn_backend(std::shared_ptr<Device> device,
+                                                          const FlashAttnOptions& options) {
+  build_flash_attn_metadata({}, options);  // refuses options before there is a batch
+  return std::make_unique<FlashAttnBackend>(std::move(device), options);
+}
+
+}  // namespace pagelab

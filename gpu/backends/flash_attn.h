@@ -1,0 +1,58 @@
+/// \file
+/// FLASH_ATTN: one varlen call for the whole batch, whatever its requests do.
+///
+/// What it keeps of vLLM's: one call a layer for decodes and prefills mixed, aligned bottom right; the batch
+/// described by query_start_loc, seq_lens, the block table and the two longest lengths; split-KV for a batch of
+/// decodes, with max_num_splits and batch invariance to switch it off. What it leaves out: the schedule that
+/// FlashAttention-3 computes ahead, Hopper's own instructions (the kernels are those of
+/// gpu/kernels/paged_prefill and paged_decode), decode context parallelism, and a 16-bit output (it is float32).
+/// It accepts more than the real one: every dtype, every head size up to 256, and every variant.
+///
+/// Which kernel runs, in the order of preference:
+///
+///     some query is longer than 1   paged_prefill/3_pipelined, on tensor cores; else paged_prefill/1_tiled
+///     all are 1 (or 0) long         paged_decode/6_pipelined, split-KV;         else paged_decode/5_grouped
+///
+/// So the bits of a decoding request's row depend on whether another request of the batch prefills: the two
+/// kernels sum in other orders. Within each they depend on nothing but the request. With batch_invariant, or
+/// max_num_splits = 1, the first line holds for every batch, and so a request's bits are always the same.
+/// \source  FlashAttention-2 (Dao 2023); vLLM v1/attention/backends/flash_attn.py
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "gpu/runtime/device.h"
+#include "reference/registry/backend.h"
+
+namespace pagelab {
+
+/// What a user may choose.
+struct FlashAttnOptions {
+  /// 0: a batch of decodes is split where the kernel likes, at every 512 keys. 1: nothing is split.
+  std::int64_t max_num_splits = 0;
+  /// The same bits for a request in every batch. It implies max_num_splits = 1.
+  bool batch_invariant = false;
+};
+
+/// What the call gets besides the arrays of CommonAttentionMetadata.
+/// \source vLLM v1/attention/backends/flash_attn.py, FlashAttentionMetadata
+struct FlashAttnMetadata {
+  std::int64_t max_query_len = 0;   ///< longest query; 1 for a batch of decodes
+  std::int64_t max_seq_len = 0;     ///< longest sequence
+  std::int64_t max_num_splits = 0;  ///< 0: as the kernel likes; 1: none
+};
+
+/// The metadata of a batch.
+/// \throws Error  if max_num_splits is neither 0 nor 1
+FlashAttnMetadata build_flash_attn_metadata(const CommonAttentionMetadata& common,
+                                            const FlashAttnOptions& options);
+
+/// The backend FLASH_ATTN on a device.
+/// \param device   where the cache lies and the kernels run
+/// \param options  as above
+/// \throws Error   if max_num_splits is neither 0 nor 1. Its impl refuses heads of more than 256 elements
+std::unique_ptr<AttentionBackend> make_flash_attn_backend(std::shared_ptr<Device> device,
+                                                          const FlashAttnOptions& options = {});
+
+}  // namespace pagelab

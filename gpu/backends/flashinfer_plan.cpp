@@ -1,0 +1,74 @@
+#include "gpu/backends/flashinfer_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reference/contract/error.h"
+
+namespace pagelab {
+namespace {
+
+void append_request(WrapperPlan& plan,
+                    const CommonAttentionMetadata& common,
+                    std::int64_t req_idx,
+                    const BlockTable& block_table,
+                    std::int64_t page_size) {
+  plan.requests.push_back(req_idx);
+  const std::size_t request = static_cast<std::size_t>(req_idx);
+  for (std::int32_t token = common.query_start_loc[request];
+       token < common.query_start_loc[request + 1]; ++token) {
+    plan.tokens.push_back(token);
+  }
+  plan.qo_indptr.push_back(static_cast<std::int32_t>(plan.tokens.size()));
+  append_pages(plan.pages, block_table.row(req_idx), common.seq_lens[request], page_size);
+}
+
+}  // namespace
+
+std::int64_t PagedKvTable::max_pages_per_req() const {
+  std::int64_t most = 0;
+  for (std::size_t req_idx = 0; req_idx + 1 < paged_kv_indptr.size(); ++req_idx) {
+    most = std::max<std::int64_t>(most, paged_kv_indptr[req_idx + 1] - paged_kv_indptr[req_idx]);
+  }
+  return most;
+}
+
+void append_pages(PagedKvTable& table,
+                  std::span<const std::int32_t> pages,
+                  std::int64_t seq_len,
+                  std::int64_t page_size) {
+  if (page_size < 1) throw Error(fmt::format("page_size is {}, but must be positive.", page_size));
+  if (seq_len < 0) throw Error(fmt::format("seq_len is {}, but must not be negative.", seq_len));
+  const std::int64_t num_pages = blocks_for_tokens(seq_len, page_size);
+  if (num_pages > static_cast<std::int64_t>(pages.size())) {
+    throw Error(
+        fmt::format("seq_len is {}, which is {} pages of {} tokens, but the block table has {} for "
+                    "the request.",
+                    seq_len, num_pages, page_size, pages.size()));
+  }
+  const std::span<const std::int32_t> used = pages.first(static_cast<std::size_t>(num_pages));
+  table.paged_kv_indices.insert(table.paged_kv_indices.end(), used.begin(), used.end());
+  table.paged_kv_indptr.push_back(static_cast<std::int32_t>(table.paged_kv_indices.size()));
+  const std::int64_t tokens_before = num_pages == 0 ? 0 : (num_pages - 1) * page_size;
+  table.paged_kv_last_page_len.push_back(static_cast<std::int32_t>(seq_len - tokens_before));
+}
+
+bool is_decode(const CommonAttentionMetadata& common, bool causal, std::int64_t req_idx) {
+  return causal && common.query_len(req_idx) == 1;
+}
+
+FlashInferPlan plan_flashinfer(const CommonAttentionMetadata& common,
+                               bool causal,
+                               const BlockTable& block_table,
+                               std::int64_t page_size) {
+  FlashInferPlan plan;
+  for (std::int64_t req_idx = 0; req_idx < common.num_reqs(); ++req_idx) {
+    if (common.query_len(req_idx) == 0) continue;
+    WrapperPlan& wrapper = is_decode(common, causal, req_idx) ? plan.decode : plan.prefill;
+    append_request(wrapper, common, req_idx, block_table, page_size);
+  }
+  return plan;
+}
+
+}  // namespace pagelab

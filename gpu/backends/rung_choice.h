@@ -1,0 +1,30 @@
+/// \file
+/// Which rung of a ladder a backend launches: of those that it names, the first that takes the batch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/kernels/kernel_set.h"
+#include "gpu/kernels/paged_attention/params.h"
+
+namespace pagelab {
+
+/// A kernel of paged_decode or paged_prefill, in all types.
+using AttentionRung = TableRung<PagedAttentionParams>;
+
+/// The split-KV kernels for rows of a single query, best first: paged_decode/6_pipelined, then 5_grouped.
+std::vector<AttentionRung> split_kv_rungs(const KernelSet& kernels);
+/// The kernels for queries of any length, best first: paged_prefill/3_pipelined on tensor cores, then 1_tiled.
+std::vector<AttentionRung> varlen_rungs(const KernelSet& kernels);
+
+/// \param backend  name for the message
+/// \param rungs    the wanted ones, best first
+/// \param sizes    of the batch: launch_sizes() suffices
+/// \returns        the first that takes it
+/// \throws Error   with the reason of every rung, if none does
+AttentionRung first_that_takes(const std::string& backend,
+                               const std::vector<AttentionRung>& rungs,
+                               const PagedAttentionParams& sizes);
+
+}  // namespace pagelab
