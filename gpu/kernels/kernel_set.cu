@@ -3,10 +3,10 @@
 #include "gpu/kernels/kernel_set.h"
 
 #include "gpu/kernels/launchers.h"
+#include "gpu/kernels/paged_attention/tensor_core_checks.h"
 #include "gpu/kernels/paged_decode/decode_checks.h"
 #include "gpu/kernels/paged_decode/partitions.h"
 #include "gpu/kernels/paged_prefill/head_sizes.h"
-#include "gpu/kernels/paged_prefill/tensor_core_checks.h"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
@@ -25,6 +25,13 @@ Precision order_of_partitions(DType) {
 // Rung 6: online softmax over the tiles of four warps, then the weights of a warp and of a partition.
 Precision order_of_warps(DType) {
   Precision precision = Precision::online_float(32);
+  precision.extra_roundings = 6;
+  return precision;
+}
+
+// Rung 7: the same with tiles of 16 keys; the weights become what the query is.
+Precision order_of_tensor_core_warps(DType query) {
+  Precision precision = Precision::tensor_core(query, DType::kFloat32, 64);
   precision.extra_roundings = 6;
   return precision;
 }
@@ -53,6 +60,8 @@ KernelSet kernel_set() {
            &decode_workspace_floats},
           {"paged_decode/6_pipelined", paged_decode_pipelined_launchers(), &order_of_warps,
            &decode_workspace_floats, &refusal_of_chunks},
+          {"paged_decode/7_tensor_cores", paged_decode_tensor_core_launchers(),
+           &order_of_tensor_core_warps, &decode_workspace_floats, &refusal_of_tensor_cores},
       }},
       .paged_prefill = {{
           {"paged_prefill/1_tiled", paged_prefill_tiled_launchers(), &order_of_tiles, nullptr,

@@ -25,7 +25,7 @@ struct KernelSet {
   KernelTable<CacheWriteParams> cache_write_naive;  ///< cache_write/1_naive.cuh
   Rung<MergeStatesParams> merge_states;             ///< merge_states/1_naive.cuh
 
-  std::array<TableRung<PagedAttentionParams>, 6> paged_decode;   ///< paged_decode/, every rung
+  std::array<TableRung<PagedAttentionParams>, 7> paged_decode;   ///< paged_decode/, every rung
   std::array<TableRung<PagedAttentionParams>, 3> paged_prefill;  ///< paged_prefill/, every rung
 
   // Kernels to learn from, each ladder from its first rung to its last.

@@ -36,6 +36,8 @@ KernelTable<PagedAttentionParams> paged_decode_split_launchers();
 KernelTable<PagedAttentionParams> paged_decode_grouped_launchers();
 /// Every pair of element types of paged_decode/6_pipelined.cuh, but for float64 caches.
 KernelTable<PagedAttentionParams> paged_decode_pipelined_launchers();
+/// paged_decode/7_tensor_cores.cuh; element types that it does not take are refused by their launcher.
+KernelTable<PagedAttentionParams> paged_decode_tensor_core_launchers();
 /// Every pair of element types of paged_prefill/1_tiled.cuh.
 KernelTable<PagedAttentionParams> paged_prefill_tiled_launchers();
 /// paged_prefill/2_tensor_cores.cuh; element types that it does not take are refused by their launcher.

@@ -10,9 +10,9 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-/// Threads of a thread block in rungs 3 to 6.
+/// Threads of a thread block in rungs 3 to 7.
 inline constexpr unsigned int kDecodeThreads = 128;
-/// Warps of a thread block in rungs 3 to 6.
+/// Warps of a thread block in rungs 3 to 7.
 inline constexpr unsigned int kDecodeWarps = kDecodeThreads / kWarpSize;
 
 /// The sum over all lanes, in every lane: after each step twice as many lanes are in. At distance d =

@@ -1,5 +1,5 @@
 /// \file
-/// What the launchers of rungs 3 to 6 ask of their parameters, each in one sentence.
+/// What the launchers of rungs 3 to 7 ask of their parameters, each in one sentence.
 #pragma once
 
 #include <cstdint>

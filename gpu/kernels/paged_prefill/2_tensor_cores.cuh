@@ -39,7 +39,7 @@
 #include "gpu/device/launch.h"
 #include "gpu/device/shared_memory.h"
 #include "gpu/kernels/paged_attention/page_table.h"
-#include "gpu/kernels/paged_prefill/tensor_core_checks.h"
+#include "gpu/kernels/paged_attention/tensor_core_checks.h"
 #include "gpu/kernels/paged_prefill/warp_softmax.h"
 
 namespace pagelab {
@@ -92,7 +92,8 @@ __global__ void __launch_bounds__(PrefillTensorCores::kThreadsPerCta)
   const int lane_idx = static_cast<int>(threadIdx.x) % 32;
   const int group = lane_idx / 4;
   const int pair = lane_idx % 4;
-  const QueryTile warp_tile = warp_tile_of(tile, warp_idx);
+  const QueryTile warp_tile = part_of(tile, warp_idx, kRowsPerWarp);
+  const KeyRange seen_by_warp = seen_by_all(params, warp_tile);
   const std::int64_t kv_head_idx = head_idx / (params.num_query_heads / params.num_kv_heads);
   const Stored* keys =
       static_cast<const Stored*>(params.key_cache) + kv_head_idx * params.key_strides.head;
@@ -151,8 +152,7 @@ __global__ void __launch_bounds__(PrefillTensorCores::kThreadsPerCta)
     if (score_factor.has_options) {
       finish_scores(params, warp_tile, head_idx, k_scale, first_key, lane_idx, scores);
     }
-    const KeyRange keys_of_tile = {first_key, first_key + kPrefillKeys};
-    if (!all_see_all(params, warp_tile, keys_of_tile)) {
+    if (first_key < seen_by_warp.begin || first_key + kPrefillKeys > seen_by_warp.end) {
       hide_scores(params, warp_tile, first_key, lane_idx, scores);
     }
 

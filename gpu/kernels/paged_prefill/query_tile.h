@@ -144,22 +144,16 @@ __device__ inline KeyRange visible_keys_of(const PagedAttentionParams& params,
   return keys;
 }
 
-/// Whether every row of a tile sees every key of a stretch. A prefix range may show them all the same
-/// where this says no.
+/// The keys that every row of a tile sees by the rule: a single stretch, which may be empty. A prefix range
+/// may show them more.
 /// \param params  rule
-/// \param tile    not of padding, with a row
-/// \param keys    positions, not empty
-__device__ inline bool all_see_all(const PagedAttentionParams& params,
-                                   const QueryTile& tile,
-                                   const KeyRange& keys) {
-  const VisibilityRule rule = params.visibility;
+/// \param tile    not of padding
+__device__ inline KeyRange seen_by_all(const PagedAttentionParams& params, const QueryTile& tile) {
   const std::int64_t first = tile.first_position;
   const std::int64_t last = first + tile.num_rows - 1;
-  if (keys.begin < 0 || keys.end > tile.seq_len) return false;
-  if (rule.causal && keys.end - 1 > first) return false;
-  if (rule.window_left != kUnbounded && last - keys.begin > rule.window_left) return false;
-  if (rule.window_right != kUnbounded && keys.end - 1 - first > rule.window_right) return false;
-  return true;
+  const KeyRange of_first = visible_by_rule(params.visibility, first, tile.seq_len);
+  const KeyRange of_last = visible_by_rule(params.visibility, last, tile.seq_len);
+  return {of_last.begin, of_first.end};
 }
 
 }  // namespace PAGELAB_TARGET

@@ -5,23 +5,19 @@
 /// Lane 4 · group + pair of a warp holds, of each 8 keys, the scores of keys 2·pair and 2·pair + 1 for row
 /// group (parts 0, 1) and row group + 8 (parts 2, 3), as gpu/device/mma.h draws it. So the four lanes of a
 /// group have a row between them.
-///
-/// Everything is in base 2: the weight of a score s is 2^(s · factor − m), one fma and one exponential, where
-/// m is the largest s · factor. Without soft cap and bias, `factor` is scale · k_scale · log2 e and s is what
-/// the tensor cores added up; with them s is the natural score and `factor` is log2 e.
+/// Everything is in base 2, as gpu/kernels/paged_attention/tensor_core_operands.h explains.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
 #include "gpu/device/keywords.h"
-#include "gpu/device/mma.h"
-#include "gpu/device/pack.h"
 #include "gpu/device/unroll.h"
 #include "gpu/kernels/launch_checks.h"
+#include "gpu/kernels/paged_attention/exceptional_row.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/score.h"
-#include "gpu/kernels/paged_prefill/exceptional_row.h"
+#include "gpu/kernels/paged_attention/tensor_core_operands.h"
 #include "gpu/kernels/paged_prefill/query_tile.h"
 #include "reference/cache/cache_element.h"
 #include "reference/numerics/exact_math.h"
@@ -37,69 +33,53 @@ inline constexpr int kRowsPerWarp = 16;
 
 inline namespace PAGELAB_TARGET {
 
-/// The mma of an operand type: d += a · b.
-template <typename Operand>
-__device__ __forceinline__ void multiply_add(float (&d)[4],
-                                             const std::uint32_t (&a)[4],
-                                             const std::uint32_t (&b)[2]) {
-  if constexpr (kIsSame<Operand, BFloat16>) {
-    mma_m16n8k16_bf16(d, a, b, d);
-  } else {
-    mma_m16n8k16_f16(d, a, b, d);
-  }
+/// A part of a tile's rows, a tile of its own.
+/// \param tile      whose rows are shared out
+/// \param part_idx  which part
+/// \param num_rows  of a part
+__device__ inline QueryTile part_of(const QueryTile& tile, int part_idx, int num_rows) {
+  QueryTile part = tile;
+  const int rows_before = part_idx * num_rows;
+  part.first_token = tile.first_token + rows_before;
+  part.first_position = tile.first_position + rows_before;
+  part.num_rows = static_cast<std::int32_t>(clamped(tile.num_rows - rows_before, 0, num_rows));
+  return part;
 }
 
-/// Two cache elements as an mma's operands: those of 16 bits as they are, fp8 codes exactly, without their
-/// scale.
-template <typename Operand, typename Stored>
-__device__ __forceinline__ std::uint32_t pair_of(Stored first, Stored second) {
-  if constexpr (kIsSame<Operand, Stored>) {
-    return static_cast<std::uint32_t>(second.bits) << 16 | first.bits;
-  } else {
-    return pack<Operand>(decode(first), decode(second));
-  }
-}
-
-/// What turns a sum q · k into an exponent of 2, the same for all keys of a head.
-struct ScoreFactor {
-  bool has_options;  ///< soft cap or bias: scores are to be finished first
-  float k_scale;     ///< of fp8 keys, for these
-  float factor;      ///< from a finished score to base 2
+/// A lane's scores of 64 keys and two rows.
+struct LaneScores {
+  float of[kPrefillKeys / 8][4];  ///< as the fragments C of eight mma
 };
 
-/// \param params    the step
-/// \param k_scale   of the KV head; 1 where the cache is not fp8
-__device__ inline ScoreFactor score_factor_of(const PagedAttentionParams& params, float k_scale) {
-  const float factor = params.scale * k_scale * kLog2E;
-  // Hidden scores are −∞, which times 0 would be NaN.
-  const bool is_ordinary = factor >= 0x1p-126f && factor < float_from_bits(0x7f800000u);
-  if (params.has_softcap || params.alibi_slopes != nullptr || !is_ordinary) {
-    return {true, k_scale, kLog2E};
-  }
-  return {false, k_scale, factor};
-}
-
-/// The 16 rows of a warp, a tile of their own.
-/// \param tile      of the thread block
-/// \param warp_idx  in the thread block
-__device__ inline QueryTile warp_tile_of(const QueryTile& tile, int warp_idx) {
-  QueryTile of_warp = tile;
-  const int rows_before = warp_idx * kRowsPerWarp;
-  of_warp.first_token = tile.first_token + rows_before;
-  of_warp.first_position = tile.first_position + rows_before;
-  of_warp.num_rows =
-      static_cast<std::int32_t>(clamped(tile.num_rows - rows_before, 0, kRowsPerWarp));
-  return of_warp;
-}
-
-/// Finishes scores that have options: scale, soft cap, bias.
+/// Finishes scores that have options: scale, soft cap, bias. By value, and not inlined: it needs more registers
+/// than the rest of the kernel, which would lack them where there are no options.
 /// \param params     the step
-/// \param warp_tile  rows
+/// \param warp_tile  16 rows
 /// \param head_idx   query head
 /// \param k_scale    of fp8 keys
 /// \param first_key  position of the first score's key
 /// \param lane_idx   of this thread
-/// \param scores     sums q · k of the tensor cores; then natural scores
+/// \param sums       q · k of the tensor cores
+/// \returns          natural scores
+[[gnu::noinline]] __device__ inline LaneScores finished_scores(PagedAttentionParams params,
+                                                               QueryTile warp_tile,
+                                                               std::int64_t head_idx,
+                                                               float k_scale,
+                                                               std::int64_t first_key,
+                                                               int lane_idx,
+                                                               LaneScores sums) {
+  for (int n = 0; n < kPrefillKeys / 8; ++n) {
+    for (int part = 0; part < 4; ++part) {
+      const int row_idx = lane_idx / 4 + part / 2 * 8;
+      const std::int64_t position = first_key + 8 * n + lane_idx % 4 * 2 + part % 2;
+      const QueryRow row = query_row_of(params, warp_tile, row_idx, head_idx);
+      sums.of[n][part] = scaled_score(params, row, sums.of[n][part] * k_scale, position);
+    }
+  }
+  return sums;
+}
+
+/// The same, in place. Parameters as above.
 __device__ inline void finish_scores(const PagedAttentionParams& params,
                                      const QueryTile& warp_tile,
                                      std::int64_t head_idx,
@@ -107,14 +87,12 @@ __device__ inline void finish_scores(const PagedAttentionParams& params,
                                      std::int64_t first_key,
                                      int lane_idx,
                                      float (&scores)[kPrefillKeys / 8][4]) {
-  PAGELAB_UNROLL for (int n = 0; n < kPrefillKeys / 8; ++n) {
-    PAGELAB_UNROLL for (int part = 0; part < 4; ++part) {
-      const int row_idx = lane_idx / 4 + part / 2 * 8;
-      const std::int64_t position = first_key + 8 * n + lane_idx % 4 * 2 + part % 2;
-      const QueryRow row = query_row_of(params, warp_tile, row_idx, head_idx);
-      scores[n][part] = scaled_score(params, row, scores[n][part] * k_scale, position);
-    }
-  }
+  LaneScores sums;
+  PAGELAB_UNROLL for (int i = 0; i < kPrefillKeys / 2; ++i) sums.of[i / 4][i % 4] =
+      scores[i / 4][i % 4];
+  sums = finished_scores(params, warp_tile, head_idx, k_scale, first_key, lane_idx, sums);
+  PAGELAB_UNROLL for (int i = 0; i < kPrefillKeys / 2; ++i) scores[i / 4][i % 4] =
+      sums.of[i / 4][i % 4];
 }
 
 /// Ones at bits begin … end − 1 of 64.
@@ -212,11 +190,16 @@ __device__ __forceinline__ void online_softmax(float (&scores)[kPrefillKeys / 8]
     rescaling[half] = softmax_exp2(state.m[half] - subtracted);
     state.m[half] = m;
     float l = state.l[half] * rescaling[half];
-    PAGELAB_UNROLL for (int n = 0; n < kPrefillKeys / 8; ++n) {
-      PAGELAB_UNROLL for (int part = 2 * half; part < 2 * half + 2; ++part) {
-        const float p = softmax_exp2(fused_multiply_add(scores[n][part], factor, -subtracted));
-        l = l + p;
-        scores[n][part] = p;
+    PAGELAB_UNROLL for (int n = 0; n < kPrefillKeys / 8; n += 4) {
+      float weights[8];  // of four groups of keys at once
+      PAGELAB_UNROLL for (int i = 0; i < 8; ++i) {
+        const float score = scores[n + i / 2][2 * half + i % 2];
+        weights[i] = fused_multiply_add(score, factor, -subtracted);
+      }
+      softmax_exp2(weights);
+      PAGELAB_UNROLL for (int i = 0; i < 8; ++i) {
+        l = l + weights[i];
+        scores[n + i / 2][2 * half + i % 2] = weights[i];
       }
     }
     state.l[half] = l;

@@ -2,6 +2,7 @@
 
 #include "gpu/backends/naive.h"
 #include "tests/gpu/devices.h"
+#include "tests/gpu/tensor_core_steps.h"
 
 namespace pagelab::test {
 
@@ -12,7 +13,13 @@ AttentionResult decode_by(int rung,
 }
 
 std::optional<RandomStepOptions> options_for(int rung, RandomStepOptions options) {
-  if (rung != kPipelinedRung) return options;
+  if (rung < kPipelinedRung) return options;
+  if (rung == kTensorCoreRung) {
+    const bool exceeds_float16 = options.amplitude > 1000.0;
+    const bool is_16_bit = options.dtype == DType::kFloat16 || options.dtype == DType::kBFloat16;
+    if (!is_16_bit) options.dtype = exceeds_float16 ? DType::kBFloat16 : DType::kFloat16;
+    if (options.kv_cache_dtype && !is_fp8(*options.kv_cache_dtype)) options.kv_cache_dtype = {};
+  }
   const bool reads_own_tokens = options.attn_type == AttnType::kEncoderOnly;
   const DType keys =
       reads_own_tokens ? options.dtype : options.kv_cache_dtype.value_or(options.dtype);
@@ -20,6 +27,12 @@ std::optional<RandomStepOptions> options_for(int rung, RandomStepOptions options
   options.head_size = (options.head_size + 15) / 16 * 16;
   options.head_size_v = (options.head_size_v + 15) / 16 * 16;
   return options;
+}
+
+std::optional<AttentionStep> step_for(int rung, const AttentionStep& step) {
+  if (rung < kPipelinedRung) return step;
+  if (rung == kTensorCoreRung) return for_tensor_cores(step);
+  return std::nullopt;
 }
 
 double check_decode_bound(int rung, const AttentionStep& step, const AttentionResult& got) {

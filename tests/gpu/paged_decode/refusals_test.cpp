@@ -32,7 +32,9 @@ std::string refusal_of(int rung, DType cache_dtype, const PagedAttentionParams& 
   const KernelSet kernels = kernels_of(*simulator_device());
   const auto& launchers = kernels.paged_decode[static_cast<std::size_t>(rung - 1)].launchers;
   try {
-    launchers.at(DType::kFloat32, cache_dtype)(params);
+    const bool is_16_bit = rung == kTensorCoreRung;
+    launchers.at(is_16_bit ? DType::kBFloat16 : DType::kFloat32,
+                 is_16_bit ? DType::kBFloat16 : cache_dtype)(params);
   } catch (const Error& error) {
     return error.what();
   }
@@ -60,15 +62,15 @@ TEST_SUITE("paged decode refuses") {
     CHECK((16384 + 128 + 4) * 4 == 66064);
   }
 
-  TEST_CASE("K10: rungs 4 to 6 attend over the 16384 keys that rung 3 refuses") {
+  TEST_CASE("K10: rungs 4 to 7 attend over the 16384 keys that rung 3 refuses") {
     RandomStepOptions options;
     options.num_query_heads = options.num_kv_heads = 1;
     options.head_size = options.head_size_v = 16;
     options.block_size = 64;
     options.requests = {{1, 16384}};
-    const AttentionStep step = random_step(options, 10);
     for (int rung = 4; rung <= kLastRung; ++rung) {
       CAPTURE(rung);
+      const AttentionStep step = random_step(*options_for(rung, options), 10);
       check_decode_bound(rung, step, decode_by(rung, step, simulator_device()));
     }
     options.requests = {{1, 60000}};
@@ -127,10 +129,27 @@ TEST_SUITE("paged decode refuses") {
           "takes any address.");
   }
 
+  TEST_CASE("rung 7 names what tensor cores do not multiply") {
+    const KernelSet kernels = kernels_of(*simulator_device());
+    const auto& launchers = kernels.paged_decode[kTensorCoreRung - 1].launchers;
+    CHECK_THROWS_WITH_AS(
+        launchers.at(DType::kFloat32, DType::kFloat32)(plain_params()),
+        "paged_decode/7_tensor_cores: the query is float32 and the cache float32, but tensor cores "
+        "multiply a float16 or bfloat16 query with a cache of the same type or of fp8. Earlier "
+        "rungs "
+        "take every type.",
+        Error);
+    PagedAttentionParams params = plain_params();
+    params.head_size = 72;
+    CHECK(refusal_of(kTensorCoreRung, DType::kBFloat16, params) ==
+          "paged_decode/7_tensor_cores: head_size is 72, but it must be a multiple of 16. Earlier "
+          "rungs take every number.");
+  }
+
   TEST_CASE("there is neither a rung before the first nor one after the last") {
-    for (const int rung : {0, 7}) {
+    for (const int rung : {0, 8}) {
       CHECK_THROWS_WITH_AS(make_naive_backend(simulator_device(), rung),
-                           doctest::Contains("paged_decode has the rungs 1 to 6."), Error);
+                           doctest::Contains("paged_decode has the rungs 1 to 7."), Error);
     }
   }
 
@@ -147,6 +166,7 @@ TEST_SUITE("paged decode refuses") {
     plain.requests = {{9, 17}};
     for (int rung = kFirstRung; rung <= kLastRung; ++rung) {
       CAPTURE(rung);
+      plain = *options_for(rung, plain);
       const AttentionResult without = decode_by(rung, random_step(plain, 5), simulator_device());
       for (std::size_t index = 0; index < changes.size(); ++index) {
         CAPTURE(index);

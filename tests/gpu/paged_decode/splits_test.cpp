@@ -47,7 +47,7 @@ void check_groups(const std::shared_ptr<Device>& device) {
       options.block_size = 16;
       options.requests = {{1, 17}};
       const AttentionStep step = random_step(options, static_cast<std::uint64_t>(group));
-      for (const int rung : {5, 6}) {
+      for (const int rung : {5, 6, 7}) {
         CAPTURE(rung);
         check_decode_bound(rung, step, decode_by(rung, step, device));
       }

@@ -1,6 +1,6 @@
 /// \file
-/// What the tensor-core rungs of paged_prefill ask of their parameters, and how they find the kernel that
-/// was compiled for a size.
+/// What the tensor-core rungs of paged_prefill and paged_decode ask of their parameters, and how they find
+/// the kernel that was compiled for a size.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ inline std::string refusal_of_tensor_cores(const PagedAttentionParams& params) {
     return "the query is " + std::string(to_string(query)) + " and the cache " +
            std::string(to_string(cache)) +
            ", but tensor cores multiply a float16 or bfloat16 query with a cache of the same type "
-           "or of fp8. paged_prefill/1_tiled takes every type.";
+           "or of fp8. Earlier rungs take every type.";
   }
   const struct {
     const char* field;
@@ -54,7 +54,7 @@ inline std::string refusal_of_tensor_cores(const PagedAttentionParams& params) {
   for (const auto& number : numbers) {
     if (number.value % 16 == 0) continue;
     return std::string(number.field) + " is " + std::to_string(number.value) +
-           ", but it must be a multiple of 16. paged_prefill/1_tiled takes every number.";
+           ", but it must be a multiple of 16. Earlier rungs take every number.";
   }
   const struct {
     const char* field;
