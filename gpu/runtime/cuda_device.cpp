@@ -24,6 +24,17 @@ void check(cudaError_t status, const std::string& call) {
   throw Error(sentence + ".");
 }
 
+// A point in the order of the work, whose time the GPU notes when it comes there.
+struct Event {
+  Event() { check(cudaEventCreate(&event), "cudaEventCreate"); }
+  ~Event() { cudaEventDestroy(event); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record() const { check(cudaEventRecord(event), "cudaEventRecord"); }
+
+  cudaEvent_t event = nullptr;
+};
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(std::string name) : name_(std::move(name)) {}
@@ -52,6 +63,17 @@ class CudaDevice final : public Device {
     check(cudaMemset(to, value, bytes), fmt::format("cudaMemset of {} bytes", bytes));
   }
   void synchronize() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+  double seconds_of(const std::function<void()>& work) override {
+    const Event start;
+    const Event stop;
+    start.record();
+    work();
+    stop.record();
+    check(cudaEventSynchronize(stop.event), "cudaEventSynchronize");
+    float milliseconds = 0.0f;
+    check(cudaEventElapsedTime(&milliseconds, start.event, stop.event), "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
 
  private:
   std::string name_;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,12 @@ class Device {
   virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;
   /// Waits for all work. \throws Error naming the kernel if one failed
   virtual void synchronize() = 0;
+
+  /// How long the device takes for what is launched: on a GPU without the launches' own time on the host.
+  /// \param work    launches kernels
+  /// \returns       seconds
+  /// \throws Error  as synchronize
+  virtual double seconds_of(const std::function<void()>& work) = 0;
 };
 
 /// The simulator, whose kernels are compiled for speed.

@@ -1,5 +1,7 @@
 // The simulator as a Device: its memory is simulator/simt/device_memory.h.
 
+#include <chrono>
+
 #include "gpu/runtime/device.h"
 #include "reference/contract/error.h"
 #include "simulator/simt/device_memory.h"
@@ -44,6 +46,11 @@ class SimulatorDevice final : public Device {
     in_our_words([&] { memory().fill(to, value, bytes); });
   }
   void synchronize() override {}  // a launch returns when the kernel has run
+  double seconds_of(const std::function<void()>& work) override {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
 
  private:
   static simt::DeviceMemory& memory() { return simt::device_memory(); }
