@@ -1,4 +1,5 @@
-// faults NAME [--sound] [--target simulator|cuda]: one of the fault kernels, for compute-sanitizer.
+// faults NAME [--sound] [--target simulator|cuda]: one of the fault kernels, of this folder or of meetings, for
+// compute-sanitizer.
 // faults --list: their names.
 
 #include <cstdio>
@@ -7,6 +8,7 @@
 
 #include "reference/contract/error.h"
 #include "tests/simulator/faults/run_fault.h"
+#include "tests/simulator/meetings/meeting_faults.h"
 
 using namespace pagelab;
 
@@ -51,7 +53,9 @@ int run(int argc, char** argv) {
   if (name.empty() != lists) throw Error(std::string("a name is needed. Usage:\n") + kUsage);
 
   const std::shared_ptr<Device> device = device_of(target);
-  const std::vector<Fault> faults = faults_of(*device);
+  std::vector<Fault> faults = faults_of(*device);
+  const std::vector<Fault> of_meetings = meeting_faults_of(*device);
+  faults.insert(faults.end(), of_meetings.begin(), of_meetings.end());
   if (lists) {
     for (const Fault& fault : faults) std::printf("%s\n", fault.name);
     return 0;

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "gpu/runtime/device.h"
 #include "tests/simulator/faults/faults.h"
 
 namespace pagelab {
@@ -36,5 +37,9 @@ std::vector<Fault> lock_faults();            ///< threads that spin for ever
 std::vector<Fault> launch_faults();          ///< more shared memory than there is
 std::vector<Fault> template_sweep_faults();  ///< S7: each parameter of a template
 }  // namespace on_checked_simulator
+
+/// All of them for a device's target, in the order of the page docs/simulator_checks.md.
+/// \throws Error  if the kernels were not built for it
+std::vector<Fault> meeting_faults_of(const Device& device);
 
 }  // namespace pagelab
