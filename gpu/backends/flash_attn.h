@@ -10,8 +10,8 @@
 ///
 /// Which kernel runs, in the order of preference:
 ///
-///     some query is longer than 1   paged_prefill/3_pipelined, on tensor cores; else paged_prefill/1_tiled
-///     all are 1 (or 0) long         paged_decode/6_pipelined, split-KV;         else paged_decode/5_grouped
+///     some query is longer than 1   paged_prefill/3_pipelined, on tensor cores; else 1_tiled
+///     all are 1 (or 0) long         split-KV: paged_decode/7_tensor_cores; else 6_pipelined; else 5_grouped
 ///
 /// So the bits of a decoding request's row depend on whether another request of the batch prefills: the two
 /// kernels sum in other orders. Within each they depend on nothing but the request. With batch_invariant, or

@@ -4,7 +4,7 @@
 /// What it keeps of vLLM's: decodes (one query) and prefills (the others) go to different kernels; the pages of
 /// each wrapper's requests as paged_kv_indptr, paged_kv_indices and paged_kv_last_page_len, which is all that the
 /// kernels get (no block table, no seq_lens); batches that are not causal go to the prefill wrapper as a whole.
-/// The decode wrapper launches paged_decode/6_pipelined, else 5_grouped; the prefill wrapper
+/// The decode wrapper launches paged_decode/7_tensor_cores, else 6_pipelined, else 5_grouped; the prefill wrapper
 /// paged_prefill/3_pipelined, on tensor cores, else 1_tiled. A request's bits are the same in every batch.
 ///
 /// What it leaves out: the division into work units (flashinfer_plan.h says why), the TRTLLM and XQA kernels,

@@ -5,7 +5,7 @@
 namespace pagelab {
 
 std::vector<AttentionRung> split_kv_rungs(const KernelSet& kernels) {
-  return {kernels.paged_decode[5], kernels.paged_decode[4]};
+  return {kernels.paged_decode[6], kernels.paged_decode[5], kernels.paged_decode[4]};
 }
 
 std::vector<AttentionRung> varlen_rungs(const KernelSet& kernels) {

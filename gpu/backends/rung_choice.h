@@ -13,7 +13,8 @@ namespace pagelab {
 /// A kernel of paged_decode or paged_prefill, in all types.
 using AttentionRung = TableRung<PagedAttentionParams>;
 
-/// The split-KV kernels for rows of a single query, best first: paged_decode/6_pipelined, then 5_grouped.
+/// The split-KV kernels for rows of a single query, best first: paged_decode/7_tensor_cores, 6_pipelined, which
+/// takes a query of any type, and 5_grouped, which takes everything.
 std::vector<AttentionRung> split_kv_rungs(const KernelSet& kernels);
 /// The kernels for queries of any length, best first: paged_prefill/3_pipelined on tensor cores, then 1_tiled.
 std::vector<AttentionRung> varlen_rungs(const KernelSet& kernels);

@@ -7,6 +7,7 @@
 
 #include "gpu/backends/kernels_of.h"
 #include "gpu/backends/naive.h"
+#include "gpu/backends/rung_choice.h"
 #include "reference/contract/error.h"
 #include "tests/gpu/attention_checks.h"
 #include "tests/gpu/backend_checks.h"
@@ -43,7 +44,8 @@ void check_choice(const std::shared_ptr<Device>& device) {
     return attend(step, *make_backend_of_rung(device, rung));
   };
   const auto got = [&](const AttentionStep& step) { return attend(step, *flash_attn(device)); };
-  check_same_bits(got(decode_step()), by(kernels.paged_decode[5], decode_step()));
+  check_same_bits(got(decode_step()), by(kernels.paged_decode[6], decode_step()));
+  check_same_bits(got(float_decode_step()), by(kernels.paged_decode[5], float_decode_step()));
   check_same_bits(got(prefill_step()), by(kernels.paged_prefill[2], prefill_step()));
   check_same_bits(got(mixed_step()), by(kernels.paged_prefill[2], mixed_step()));
   check_same_bits(attend(decode_step(), *make_flash_attn_backend(device, kInvariant)),
@@ -127,6 +129,27 @@ TEST_SUITE("FLASH_ATTN") {
     CHECK(metadata.max_num_splits == 0);
     CHECK(build_flash_attn_metadata(common, kInvariant).max_num_splits == 1);
     CHECK(build_flash_attn_metadata({}, {}).max_query_len == 0);
+  }
+
+  TEST_CASE("a backend without a kernel for a step says why each of them does not take it") {
+    const KernelSet kernels = kernels_of(*simulator_device());
+    PagedAttentionParams sizes;
+    sizes.query_dtype = sizes.cache_dtype = DType::kFloat16;
+    sizes.head_size = sizes.head_size_v = 264;
+    CHECK_THROWS_WITH_AS(
+        first_that_takes("X", {kernels.paged_prefill[2], kernels.paged_prefill[0]}, sizes),
+        "X has no kernel for this step. paged_prefill/3_pipelined: head_size is 264, but it must "
+        "be "
+        "from 16 to 256. paged_prefill/1_tiled: head_size is 264, but it must be from 1 to 256.",
+        Error);
+    sizes.head_size = sizes.head_size_v = 40;
+    CHECK(first_that_takes("X", varlen_rungs(kernels), sizes).name ==
+          std::string("paged_prefill/1_tiled"));
+    CHECK(first_that_takes("X", split_kv_rungs(kernels), sizes).name ==
+          std::string("paged_decode/6_pipelined"));
+    sizes.head_size_v = 41;
+    CHECK(first_that_takes("X", split_kv_rungs(kernels), sizes).name ==
+          std::string("paged_decode/5_grouped"));
   }
 
   TEST_CASE("FLASH_ATTN refuses numbers of splits and heads that it has no kernel for") {

@@ -46,6 +46,12 @@ AttentionStep decode_step() {
   return random_step(bfloat16_options({{1, 530}, {1, 1}, {1, 16}, {1, 17}}), 81);
 }
 
+AttentionStep float_decode_step() {
+  RandomStepOptions options = bfloat16_options({{1, 530}, {1, 1}, {1, 16}, {1, 17}});
+  options.dtype = DType::kFloat32;
+  return random_step(options, 81);
+}
+
 AttentionStep prefill_step() {
   return random_step(bfloat16_options({{20, 20}, {3, 70}, {130, 130}}), 82);
 }
@@ -58,7 +64,7 @@ std::vector<AttentionStep> flash_steps() {
   RandomStepOptions options = bfloat16_options({{4, 9}, {1, 33}, {0, 5}, {1, 6}});
   options.dtype = DType::kFloat32;
   options.padding_rows = 2;
-  return {decode_step(), mixed_step(), random_step(options, 84)};
+  return {decode_step(), float_decode_step(), mixed_step(), random_step(options, 84)};
 }
 
 }  // namespace pagelab::test

@@ -17,11 +17,13 @@ namespace pagelab::test {
 /// \param first   which of each few is the first, so that two tests together have more
 std::vector<AttentionCase> flash_cases(const Device& device, std::size_t first);
 
-/// A mixed batch, a batch of decodes and one of prefills, in bfloat16 and float32.
+/// Batches of decodes and mixed ones, in bfloat16 and float32.
 std::vector<AttentionStep> flash_steps();
 
 /// A batch of decodes in bfloat16, with contexts of more than one split.
 AttentionStep decode_step();
+/// The same in float32.
+AttentionStep float_decode_step();
 /// A batch of prefills in bfloat16.
 AttentionStep prefill_step();
 /// One request that decodes in the middle of a batch in which others prefill, in bfloat16.

@@ -39,7 +39,8 @@ void check_wrappers(const std::shared_ptr<Device>& device) {
     return attend(step, *make_backend_of_rung(device, rung));
   };
   const auto got = [&](const AttentionStep& step) { return attend(step, *flashinfer(device)); };
-  check_same_bits(got(decode_step()), by(kernels.paged_decode[5], decode_step()));
+  check_same_bits(got(decode_step()), by(kernels.paged_decode[6], decode_step()));
+  check_same_bits(got(float_decode_step()), by(kernels.paged_decode[5], float_decode_step()));
   check_same_bits(got(prefill_step()), by(kernels.paged_prefill[2], prefill_step()));
 }
 

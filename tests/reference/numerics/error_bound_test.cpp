@@ -339,6 +339,29 @@ TEST_SUITE("error_bound") {
     CHECK(use.exceeding == 0);
   }
 
+  TEST_CASE("each request has the bound of its own precision") {
+    RandomStepOptions options;
+    options.requests = {{2, 5}, {0, 4}, {3, 7}};
+    const AttentionStep step = random_step(options, 12);
+    const Precision canonical = Precision::canonical_float();
+    const Precision online = Precision::online_float(1);
+    const ErrorBound of_canonical = error_bound(step, canonical);
+    const ErrorBound of_online = error_bound(step, online);
+    const ErrorBound mixed = error_bound(step, {online, canonical, canonical});
+    const std::int64_t row_size = step.num_query_heads() * step.head_size_v();
+    for (std::int64_t index = 0; index < mixed.output.size(); ++index) {
+      const ErrorBound& own = index / row_size < 2 ? of_online : of_canonical;
+      CHECK(mixed.output.data<double>()[index] == own.output.data<double>()[index]);
+      CHECK(of_online.output.data<double>()[index] > of_canonical.output.data<double>()[index]);
+    }
+    for (std::int64_t index = 0; index < mixed.lse.size(); ++index) {
+      const ErrorBound& own = index % step.num_tokens() < 2 ? of_online : of_canonical;
+      CHECK(mixed.lse.data<double>()[index] == own.lse.data<double>()[index]);
+    }
+    CHECK_THROWS_WITH_AS(error_bound(step, std::vector<Precision>{online}),
+                         "there are 1 precisions, but 3 requests.", Error);
+  }
+
   TEST_CASE("a precision that cannot be is refused") {
     const AttentionStep step = tiny_step(1.0f, {1.0f}, {1.0f});
     Precision precision;
