@@ -342,7 +342,7 @@ TEST_SUITE("error_bound") {
   TEST_CASE("each request has the bound of its own precision") {
     RandomStepOptions options;
     options.requests = {{2, 5}, {0, 4}, {3, 7}};
-    const AttentionStep step = random_step(options, 12);
+    const AttentionStep step = with_tokens_stored(random_step(options, 12));
     const Precision canonical = Precision::canonical_float();
     const Precision online = Precision::online_float(1);
     const ErrorBound of_canonical = error_bound(step, canonical);
