@@ -44,6 +44,31 @@ void launch_block_reduce(const DevicePtr& device,
   device->synchronize();
 }
 
+void launch_merge_states(const DevicePtr& device,
+                         const Shape& shape,
+                         const Rung<MergeStatesParams>& rung) {
+  const std::int64_t num_rows = shape["num_tokens"] * shape["num_query_heads"];
+  const std::int64_t num_elements = num_rows * shape["head_size_v"];
+  const DeviceArray prefix_output = numbers<float>(device, num_elements, "prefix_output");
+  const DeviceArray prefix_lse = numbers<float>(device, num_rows, "prefix_lse");
+  const DeviceArray suffix_output = numbers<float>(device, num_elements, "suffix_output");
+  const DeviceArray suffix_lse = numbers<float>(device, num_rows, "suffix_lse");
+  const DeviceArray output = room_for<float>(device, num_elements, "output");
+  const DeviceArray lse = room_for<float>(device, num_rows, "lse");
+  MergeStatesParams params;
+  params.prefix_output = prefix_output.as<float>();
+  params.prefix_lse = prefix_lse.as<float>();
+  params.suffix_output = suffix_output.as<float>();
+  params.suffix_lse = suffix_lse.as<float>();
+  params.num_tokens = shape["num_tokens"];
+  params.num_query_heads = shape["num_query_heads"];
+  params.head_size_v = shape["head_size_v"];
+  params.output = output.as<float>();
+  params.lse = lse.as<float>();
+  rung.launch(params);
+  device->synchronize();
+}
+
 void launch_scan(const DevicePtr& device, const Shape& shape, const Rung<ScanParams<float>>& rung) {
   const unsigned int threads_per_cta = static_cast<unsigned int>(shape["threads_per_cta"]);
   const std::int64_t count = shape["count"];
@@ -163,6 +188,10 @@ void add_ladders(std::vector<ProfiledKernel>& kernels) {
   const auto side = [](const char* name, std::int64_t by_default, const char* description) {
     return ShapeField{name, by_default, 1, kMostSide, description};
   };
+  add_rung(kernels, &KernelSet::merge_states,
+           {side("num_tokens", 9, "rows of a head"), side("num_query_heads", 4, "query heads"),
+            side("head_size_v", 64, "elements of an output")},
+           launch_merge_states);
   add_ladder(kernels, &KernelSet::block_reduce, {count(10000), threads}, launch_block_reduce);
   add_ladder(kernels, &KernelSet::scan_float, {count(3000), threads}, launch_scan);
   add_ladder(kernels, &KernelSet::transpose,
