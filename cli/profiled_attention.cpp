@@ -1,4 +1,4 @@
-// cache_write, paged_decode and paged_prefill: arrays and launches for `pagelab profile`.
+// cache_write, paged_decode, paged_prefill and unified: arrays and launches for `pagelab profile`.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,7 +8,6 @@
 
 #include "cli/profiled_kernels.h"
 #include "gpu/backends/kernels_of.h"
-#include "gpu/kernels/paged_decode/partitions.h"
 #include "gpu/runtime/device_array.h"
 #include "reference/cache/block_table.h"
 #include "reference/contract/error.h"
@@ -105,7 +104,7 @@ struct Batch {
 void launch_attention(const DevicePtr& device,
                       const Shape& shape,
                       std::int64_t query_len,
-                      const KernelTable<PagedAttentionParams>& launchers) {
+                      const TableRung<PagedAttentionParams>& rung) {
   const DType dtype = dtype_of(shape);
   const std::int64_t num_query_heads = shape["num_query_heads"];
   const std::int64_t num_kv_heads = shape["num_kv_heads"];
@@ -153,10 +152,10 @@ void launch_attention(const DevicePtr& device,
   params.output = output.as<float>();
   params.lse = lse.as<float>();
   params.max_seq_len = shape["seq_len"];
-  params.workspace_floats = decode_workspace_floats(params);
+  if (rung.workspace_floats != nullptr) params.workspace_floats = rung.workspace_floats(params);
   const DeviceArray workspace = room_for_floats(device, params.workspace_floats, "workspace");
   params.workspace = workspace.as<float>();
-  launchers.at(dtype, dtype)(params);
+  rung.launchers.at(dtype, dtype)(params);
   device->synchronize();
 }
 
@@ -187,7 +186,7 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
   const auto add_attend = [&](const char* name, std::size_t index) {
     kernels.push_back({name, attend, [index](const DevicePtr& device, const Shape& shape) {
                          const KernelSet set = kernels_of(*device);
-                         launch_attention(device, shape, 1, set.paged_decode[index].launchers);
+                         launch_attention(device, shape, 1, set.paged_decode[index]);
                        }});
   };
   // Tensor cores take 16 bits.
@@ -199,11 +198,10 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                        head_size,
                        block_size,
                        {"element_bytes", 2, 2, 4, "4: float32; 2: bfloat16"}});
-  const auto add_prefill = [&](const char* name, std::size_t index) {
-    kernels.push_back({name, prefill, [index](const DevicePtr& device, const Shape& shape) {
+  const auto add_prefill = [&](const char* name, auto ladder, std::size_t index) {
+    kernels.push_back({name, prefill, [=](const DevicePtr& device, const Shape& shape) {
                          const KernelSet set = kernels_of(*device);
-                         launch_attention(device, shape, shape["query_len"],
-                                          set.paged_prefill[index].launchers);
+                         launch_attention(device, shape, shape["query_len"], (set.*ladder)[index]);
                        }});
   };
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
@@ -212,7 +210,10 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
     add_attend(named.paged_decode[index].name, index);
   }
   for (std::size_t index = 0; index < named.paged_prefill.size(); ++index) {
-    add_prefill(named.paged_prefill[index].name, index);
+    add_prefill(named.paged_prefill[index].name, &KernelSet::paged_prefill, index);
+  }
+  for (std::size_t index = 0; index < named.unified.size(); ++index) {
+    add_prefill(named.unified[index].name, &KernelSet::unified, index);
   }
 }
 

@@ -7,6 +7,8 @@
 #include "gpu/kernels/paged_decode/decode_checks.h"
 #include "gpu/kernels/paged_decode/partitions.h"
 #include "gpu/kernels/paged_prefill/head_sizes.h"
+#include "gpu/kernels/unified/packed_tile.h"
+#include "gpu/kernels/unified/segments.h"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
@@ -36,12 +38,19 @@ Precision order_of_tensor_core_warps(DType query) {
   return precision;
 }
 
-// paged_prefill, rung 1.
+// paged_prefill and unified, rung 1.
 Precision order_of_tiles(DType) { return Precision::online_float(32); }
 
 // Rungs 2 and 3: the weights become what the query is.
 Precision order_of_tensor_cores(DType query) {
   return Precision::tensor_core(query, DType::kFloat32, 64);
+}
+
+// unified, rung 2: a term also passes the weight of its segment.
+Precision order_of_segments(DType) {
+  Precision precision = Precision::online_float(kSegmentTileKeys);
+  precision.extra_roundings = 3;
+  return precision;
 }
 
 }  // namespace
@@ -70,6 +79,12 @@ KernelSet kernel_set() {
            &order_of_tensor_cores, nullptr, &refusal_of_tensor_cores},
           {"paged_prefill/3_pipelined", paged_prefill_pipelined_launchers(), &order_of_tensor_cores,
            nullptr, &refusal_of_tensor_cores},
+      }},
+      .unified = {{
+          {"unified/1_two_dimensional", unified_two_dimensional_launchers(), &order_of_tiles,
+           nullptr, &refusal_of_packed_tile<kUnifiedKeys>},
+          {"unified/2_segmented", unified_segmented_launchers(), &order_of_segments,
+           &unified_workspace_floats, &refusal_of_packed_tile<kSegmentTileKeys>},
       }},
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),

@@ -28,6 +28,8 @@ struct KernelSet {
   std::array<TableRung<PagedAttentionParams>, 7> paged_decode;   ///< paged_decode/, every rung
   std::array<TableRung<PagedAttentionParams>, 3> paged_prefill;  ///< paged_prefill/, every rung
 
+  std::array<TableRung<PagedAttentionParams>, 2> unified;  ///< unified/, the two forms
+
   // Kernels to learn from, each ladder from its first rung to its last.
   std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/
   std::array<Rung<ScanParams<std::int32_t>>, 2> scan_int32;  ///< scan/

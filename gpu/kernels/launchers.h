@@ -44,6 +44,10 @@ KernelTable<PagedAttentionParams> paged_prefill_tiled_launchers();
 KernelTable<PagedAttentionParams> paged_prefill_tensor_core_launchers();
 /// paged_prefill/3_pipelined.cuh; likewise.
 KernelTable<PagedAttentionParams> paged_prefill_pipelined_launchers();
+/// Every pair of element types of unified/1_two_dimensional.cuh.
+KernelTable<PagedAttentionParams> unified_two_dimensional_launchers();
+/// Every pair of element types of unified/2_segmented.cuh.
+KernelTable<PagedAttentionParams> unified_segmented_launchers();
 /// merge_states
 Rung<MergeStatesParams> merge_states_rung();
 

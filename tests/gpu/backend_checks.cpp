@@ -28,26 +28,6 @@ void scatter_extraordinary(Tensor& array, Random& random) {
   array = convert(wide, array.dtype());
 }
 
-// One request whose keys the values number: with queries of zero its output is the mean of those it sees.
-AttentionStep counting_step(std::int32_t seq_len, std::int64_t block_size) {
-  RandomStepOptions options;
-  options.num_query_heads = 2;
-  options.num_kv_heads = 1;
-  options.head_size = options.head_size_v = 16;
-  options.block_size = block_size;
-  options.requests = {{1, seq_len}};
-  AttentionStep step = random_step(options, static_cast<std::uint64_t>(seq_len));
-  std::fill_n(step.query.data<float>(), step.query.size(), 0.0f);
-  Tensor values = step.cache.values();
-  for (std::int64_t position = 0; position + 1 < seq_len; ++position) {
-    const std::int64_t slot = slot_of(step.metadata.block_table.row(0), position, block_size);
-    std::fill_n(values.data<float>() + slot * 16, 16, static_cast<float>(position));
-  }
-  step.cache.assign(step.cache.keys(), values);
-  std::fill_n(step.value.data<float>(), 16, static_cast<float>(seq_len - 1));
-  return step;
-}
-
 }  // namespace
 
 void UsedShare::print(const char* what, const Device& device) const {
@@ -140,6 +120,25 @@ void check_extraordinary_numbers(const AttentionBackend& backend, DType dtype) {
       if (std::isnan(output)) CHECK(bits_of(output) == 0x7fffffffu);
     }
   }
+}
+
+AttentionStep counting_step(std::int32_t seq_len, std::int64_t block_size) {
+  RandomStepOptions options;
+  options.num_query_heads = 2;
+  options.num_kv_heads = 1;
+  options.head_size = options.head_size_v = 16;
+  options.block_size = block_size;
+  options.requests = {{1, seq_len}};
+  AttentionStep step = random_step(options, static_cast<std::uint64_t>(seq_len));
+  std::fill_n(step.query.data<float>(), step.query.size(), 0.0f);
+  Tensor values = step.cache.values();
+  for (std::int64_t position = 0; position + 1 < seq_len; ++position) {
+    const std::int64_t slot = slot_of(step.metadata.block_table.row(0), position, block_size);
+    std::fill_n(values.data<float>() + slot * 16, 16, static_cast<float>(position));
+  }
+  step.cache.assign(step.cache.keys(), values);
+  std::fill_n(step.value.data<float>(), 16, static_cast<float>(seq_len - 1));
+  return step;
 }
 
 void check_counts(const AttentionBackend& backend) {

@@ -3,6 +3,7 @@
 /// traps, the golden steps, and that nothing but a row's own changes its bits.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -45,6 +46,9 @@ void check_neighbours(const AttentionBackend& backend, DType dtype);
 /// \param backend  that attends
 /// \param dtype    of the step
 void check_extraordinary_numbers(const AttentionBackend& backend, DType dtype);
+
+/// One request whose keys the values number: with queries of zero its output is the mean of those it sees.
+AttentionStep counting_step(std::int32_t seq_len, std::int64_t block_size);
 
 /// K8, K9 and K12: lengths around blocks, tiles and splits, with equal scores and values that number the keys:
 /// no key is missed or counted twice.

@@ -113,7 +113,7 @@ TEST_SUITE("kernel sources") {
 
   TEST_CASE("the rungs of a ladder have the same numbered steps in the same order") {
     for (const char* ladder : {"block_reduce", "histogram", "matmul", "paged_decode",
-                               "paged_prefill", "scan", "transpose"}) {
+                               "paged_prefill", "scan", "transpose", "unified"}) {
       CAPTURE(ladder);
       std::vector<std::vector<std::string>> rungs;
       for (const auto& entry : fs::directory_iterator(source_dir() / "gpu/kernels" / ladder)) {

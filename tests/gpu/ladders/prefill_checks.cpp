@@ -1,13 +1,7 @@
 #include "tests/gpu/ladders/prefill_checks.h"
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdio>
-
+#include "gpu/backends/kernels_of.h"
 #include "gpu/backends/naive.h"
-#include "reference/numerics/float_formats.h"
 
 namespace pagelab::test {
 namespace {
@@ -16,22 +10,7 @@ TableRung<PagedAttentionParams> rung_of(int rung, const Device& device) {
   return kernels_of(device).paged_prefill[static_cast<std::size_t>(rung - 1)];
 }
 
-// Overwrites a quarter of the elements.
-void scatter_extraordinary(Tensor& array, Random& random) {
-  const double numbers[] = {-INFINITY, INFINITY, std::nan(""), 0.0};
-  Tensor wide = convert(array, DType::kFloat64);
-  for (std::int64_t index = 0; index < wide.size(); ++index) {
-    if (random.whole(0, 3) == 0) wide.data<double>()[index] = numbers[random.whole(0, 3)];
-  }
-  array = convert(wide, array.dtype());
-}
-
 }  // namespace
-
-void UsedShare::print(const char* what, const Device& device) const {
-  std::printf("%s on the %s: up to %.1f %% of the bound in use\n", what, device.name().c_str(),
-              100.0 * worst_);
-}
 
 std::vector<AttentionCase> prefill_cases() {
   std::vector<AttentionCase> cases;
@@ -85,74 +64,14 @@ std::vector<AttentionCase> prefill_cases() {
   return cases;
 }
 
-Precision prefill_precision(int rung, const AttentionStep& step) {
-  return rung_of(rung, *simulator_device()).precision(step.query.dtype());
+std::unique_ptr<AttentionBackend> prefill_backend(int rung, const std::shared_ptr<Device>& device) {
+  return make_backend_of_rung(device, rung_of(rung, *device));
 }
 
 AttentionResult prefill_by(int rung,
                            const AttentionStep& step,
                            const std::shared_ptr<Device>& device) {
-  return attend(step, *make_backend_of_rung(device, rung_of(rung, *device)));
-}
-
-void check_neighbours(int rung, DType dtype, const std::shared_ptr<Device>& device) {
-  RandomStepOptions options_of_one;
-  options_of_one.dtype = dtype;
-  options_of_one.num_query_heads = 4;
-  options_of_one.head_size = 48;
-  options_of_one.head_size_v = 32;
-  options_of_one.requests = {{70, 150}};
-  const AttentionStep one = random_step(options_of_one, 71);
-  const AttentionResult alone = prefill_by(rung, one, device);
-  for (std::int64_t block_size : {1, 3, 16, 32}) {
-    CAPTURE(block_size);
-    RandomStepOptions options = options_of_one;
-    options.block_size = block_size;
-    options.requests = {{3, 11}, {1, 40}, {70, 150}, {2, 2}};
-    AttentionStep step = random_step(options, 72);
-    replace_request(step, 2, one);
-    const AttentionResult together = prefill_by(rung, step, device);
-    check_rows(together, 3 + 1, alone, 70);
-  }
-}
-
-void check_extraordinary_numbers(int rung, DType dtype, const std::shared_ptr<Device>& device) {
-  for (std::uint64_t seed = 0; seed < 24; ++seed) {
-    CAPTURE(seed);
-    RandomStepOptions options;
-    options.dtype = dtype;
-    options.num_query_heads = 2;
-    options.num_kv_heads = 1;
-    options.head_size = options.head_size_v = 16;
-    options.requests = {{1, 1}, {2, 2}, {1, 3}, {5, 6}};
-    options.sinks = seed % 3 == 0;
-    options.amplitude = 1.0;
-    AttentionStep step = random_step(options, seed);
-    Random random(seed);
-    // Few enough of the 16 elements of a query and a key that some scores are numbers.
-    if (seed % 4 == 0) scatter_extraordinary(step.query, random);
-    if (seed % 4 == 1) scatter_extraordinary(step.key, random);
-    if (seed % 4 >= 2) scatter_extraordinary(step.value, random);
-    const AttentionResult got = prefill_by(rung, step, device);
-    check_within_bound(step, got, prefill_precision(rung, step));
-    for (std::int64_t index = 0; index < got.output.size(); ++index) {
-      const float output = got.output.data<float>()[index];
-      if (std::isnan(output)) CHECK(bits_of(output) == 0x7fffffffu);
-    }
-  }
-}
-
-void check_thread_orders(int rung, const std::vector<AttentionStep>& steps) {
-  std::vector<AttentionResult> expected;
-  for (const AttentionStep& step : steps) {
-    expected.push_back(prefill_by(rung, step, simulator_device()));
-  }
-  on_simulators_in_all_orders([&](const std::shared_ptr<Device>& device) {
-    for (std::size_t index = 0; index < steps.size(); ++index) {
-      CAPTURE(index);
-      check_same_bits(prefill_by(rung, steps[index], device), expected[index]);
-    }
-  });
+  return attend(step, *prefill_backend(rung, device));
 }
 
 }  // namespace pagelab::test

@@ -56,7 +56,7 @@ void check_table_of_cases(const std::shared_ptr<Device>& device) {
     const AttentionStep step = attention_case.step();
     const AttentionResult got = prefill_by(2, step, device);
     check_same_bits(prefill_by(3, step, device), got);
-    const double share = check_within_bound(step, got, prefill_precision(2, step));
+    const double share = check_within_bound(step, got, *prefill_backend(2, device));
     (step.query.dtype() == DType::kBFloat16 ? bfloat16 : float16).add(share);
   }
   bfloat16.print("rungs 2 and 3 in bfloat16", *device);
@@ -92,7 +92,7 @@ void check_very_negative_scores(int rung, const std::shared_ptr<Device>& device)
     step.key = padded(trap.step.key, DType::kFloat64);
     split(step.key);
     const AttentionResult got = prefill_by(rung, step, device);
-    check_within_bound(step, got, prefill_precision(rung, step));
+    check_within_bound(step, got, *prefill_backend(rung, device));
     CHECK(got.output.value(0) == doctest::Approx(1.0948517).epsilon(1e-3));
     CHECK(got.lse.value(0) == doctest::Approx(-59999.9514).epsilon(1e-6));
   }
@@ -105,7 +105,7 @@ void check_traps(int rung, const std::shared_ptr<Device>& device) {
     if (trap.name.substr(0, 3) == "R4:") continue;
     const AttentionStep step = for_tensor_cores(trap.step);
     const AttentionResult got = prefill_by(rung, step, device);
-    check_within_bound(step, got, prefill_precision(rung, step));
+    check_within_bound(step, got, *prefill_backend(rung, device));
     if (!trap.is_exact) continue;
     const std::int64_t size = trap.output.shape().back();
     const std::int64_t wide_size = got.output.shape().back();
@@ -133,7 +133,7 @@ void check_table_width(int rung, const std::shared_ptr<Device>& device) {
   options.spare_table_columns = 0;
   const AttentionStep step = random_step(options, 6);
   CHECK(step.metadata.block_table.max_blocks_per_req == 5);
-  check_within_bound(step, prefill_by(rung, step, device), prefill_precision(rung, step));
+  check_within_bound(step, prefill_by(rung, step, device), *prefill_backend(rung, device));
 }
 
 void check_both(const std::function<void(int rung)>& check) {
@@ -148,8 +148,8 @@ void check_all(const std::shared_ptr<Device>& device) {
     check_traps(rung, device);
     check_table_width(rung, device);
     for (DType dtype : {DType::kBFloat16, DType::kFloat16}) {
-      check_neighbours(rung, dtype, device);
-      check_extraordinary_numbers(rung, dtype, device);
+      check_neighbours(*prefill_backend(rung, device), dtype);
+      check_extraordinary_numbers(*prefill_backend(rung, device), dtype);
     }
   });
 }
@@ -176,7 +176,12 @@ TEST_SUITE("paged prefill on tensor cores") {
     for (const AttentionCase& attention_case : cases()) {
       if (attention_case.seed % 7 == 0) steps.push_back(attention_case.step());
     }
-    check_both([&](int rung) { check_thread_orders(rung, steps); });
+    check_both([&](int rung) {
+      const auto backend_on = [=](const std::shared_ptr<Device>& device) {
+        return prefill_backend(rung, device);
+      };
+      check_thread_orders(backend_on, steps);
+    });
   }
 
   TEST_CASE("rungs 2 and 3 of prefill refuse types and sizes by name") {

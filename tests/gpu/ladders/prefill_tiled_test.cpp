@@ -12,36 +12,14 @@ namespace {
 
 constexpr int kRung = 1;
 
-void check_table_of_cases(const std::shared_ptr<Device>& device) {
-  UsedShare used;
-  for (const AttentionCase& attention_case : attention_cases(5000)) {
-    CAPTURE(attention_case.name);
-    CAPTURE(attention_case.seed);
-    const AttentionStep step = attention_case.step();
-    used.add(
-        check_within_bound(step, prefill_by(kRung, step, device), prefill_precision(kRung, step)));
-  }
-  for (const AttentionCase& attention_case : prefill_cases()) {
-    CAPTURE(attention_case.name);
-    const AttentionStep step = attention_case.step();
-    used.add(
-        check_within_bound(step, prefill_by(kRung, step, device), prefill_precision(kRung, step)));
-  }
-  used.print("rung 1", *device);
+std::unique_ptr<AttentionBackend> rung_1(const std::shared_ptr<Device>& device) {
+  return prefill_backend(kRung, device);
 }
 
-void check_traps(const std::shared_ptr<Device>& device) {
-  for (const AttentionTrap& trap : attention_traps()) {
-    CAPTURE(trap.name);
-    const AttentionResult got = prefill_by(kRung, trap.step, device);
-    check_within_bound(trap.step, got, prefill_precision(kRung, trap.step));
-    if (!trap.is_exact) continue;
-    check_identical("output", convert(got.output, DType::kFloat64), trap.output);
-  }
-  for (const AttentionTwins& twins : attention_twins()) {
-    CAPTURE(twins.name);
-    check_same_bits(prefill_by(kRung, twins.one, device), prefill_by(kRung, twins.other, device));
-  }
+void check_table_of_cases(const std::shared_ptr<Device>& device) {
+  std::vector<AttentionCase> cases = attention_cases(5000);
+  for (const AttentionCase& attention_case : prefill_cases()) cases.push_back(attention_case);
+  check_cases(cases, *rung_1(device)).print("rung 1", *device);
 }
 
 }  // namespace
@@ -55,27 +33,27 @@ TEST_SUITE("paged prefill by tiles") {
   }
 
   TEST_CASE("rung 1 of prefill falls into none of the traps R1 to R10 and K4 to K18 (simulators)") {
-    for (const auto& device : simulators()) check_traps(device);
+    for (const auto& device : simulators()) check_traps(*rung_1(device));
   }
   TEST_CASE("rung 1 of prefill falls into none of the traps R1 to R10 and K4 to K18 (GPU)") {
-    if (const auto device = gpu_or_skip()) check_traps(device);
+    if (const auto device = gpu_or_skip()) check_traps(*rung_1(device));
   }
 
   TEST_CASE("K16 and K17: nothing but a row's own changes a bit of rung 1 (simulators)") {
-    for (const auto& device : simulators()) check_neighbours(kRung, DType::kFloat32, device);
+    for (const auto& device : simulators()) check_neighbours(*rung_1(device), DType::kFloat32);
   }
   TEST_CASE("K16 and K17: nothing but a row's own changes a bit of rung 1 (GPU)") {
-    if (const auto device = gpu_or_skip()) check_neighbours(kRung, DType::kFloat32, device);
+    if (const auto device = gpu_or_skip()) check_neighbours(*rung_1(device), DType::kFloat32);
   }
 
   TEST_CASE("infinities and NaN reach rung 1's results as in the reference (simulators)") {
     for (const auto& device : simulators()) {
-      check_extraordinary_numbers(kRung, DType::kFloat32, device);
+      check_extraordinary_numbers(*rung_1(device), DType::kFloat32);
     }
   }
   TEST_CASE("infinities and NaN reach rung 1's results as in the reference (GPU)") {
     if (const auto device = gpu_or_skip()) {
-      check_extraordinary_numbers(kRung, DType::kFloat32, device);
+      check_extraordinary_numbers(*rung_1(device), DType::kFloat32);
     }
   }
 
@@ -87,7 +65,7 @@ TEST_SUITE("paged prefill by tiles") {
     for (const AttentionCase& attention_case : prefill_cases()) {
       steps.push_back(attention_case.step());
     }
-    check_thread_orders(kRung, steps);
+    check_thread_orders(rung_1, steps);
   }
 
   TEST_CASE("rung 1 of prefill refuses a head of more than 256 elements by name") {

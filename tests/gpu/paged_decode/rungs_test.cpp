@@ -10,6 +10,7 @@
 #include "reference/contract/step_folder.h"
 #include "reference/numerics/exact_math.h"
 #include "tests/cases/attention_traps.h"
+#include "tests/gpu/backend_checks.h"
 #include "tests/gpu/devices.h"
 #include "tests/gpu/ladders/ladders.h"
 #include "tests/gpu/paged_decode/decode_checks.h"
@@ -99,26 +100,6 @@ void check_golden_steps(const std::shared_ptr<Device>& device) {
     ++num_steps;
   }
   CHECK(num_steps == 16);
-}
-
-// One request whose keys the values number: with queries of zero its output is the mean of those it sees.
-AttentionStep counting_step(std::int32_t seq_len, std::int64_t block_size) {
-  RandomStepOptions options;
-  options.num_query_heads = 2;
-  options.num_kv_heads = 1;
-  options.head_size = options.head_size_v = 16;
-  options.block_size = block_size;
-  options.requests = {{1, seq_len}};
-  AttentionStep step = random_step(options, static_cast<std::uint64_t>(seq_len));
-  std::fill_n(step.query.data<float>(), step.query.size(), 0.0f);
-  Tensor values = step.cache.values();
-  for (std::int64_t position = 0; position + 1 < seq_len; ++position) {
-    const std::int64_t slot = slot_of(step.metadata.block_table.row(0), position, block_size);
-    std::fill_n(values.data<float>() + slot * 16, 16, static_cast<float>(position));
-  }
-  step.cache.assign(step.cache.keys(), values);
-  std::fill_n(step.value.data<float>(), 16, static_cast<float>(seq_len - 1));
-  return step;
 }
 
 // K8, K9 and K12: no key is missed or counted twice. Sums of whole numbers are exact here.
