@@ -8,7 +8,9 @@
 #include "gpu/backends/cpu_attn/cpu_attn.h"
 #include "gpu/backends/flash_attn.h"
 #include "gpu/backends/flashinfer.h"
+#include "gpu/backends/flex_attention.h"
 #include "gpu/backends/naive.h"
+#include "gpu/backends/triton_attn.h"
 #include "gpu/runtime/device.h"
 #include "reference/contract/suggestion.h"
 #include "reference/registry/reference_backends.h"
@@ -56,6 +58,12 @@ std::vector<BackendChoice> all_backends() {
       {"FLASHINFER",
        {"simulator", "cuda"},
        [](const std::string& target) { return make_flashinfer_backend(device_of(target)); }},
+      {"TRITON_ATTN",
+       {"simulator", "cuda"},
+       [](const std::string& target) { return make_triton_attn_backend(device_of(target)); }},
+      {"FLEX_ATTENTION",
+       {"simulator", "cuda"},
+       [](const std::string& target) { return make_flex_attention_backend(device_of(target)); }},
       {"CPU_ATTN", {"cpu"}, [](const std::string&) { return make_cpu_attn_backend(); }},
   };
 }

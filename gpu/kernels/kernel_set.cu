@@ -53,6 +53,9 @@ Precision order_of_segments(DType) {
   return precision;
 }
 
+// flex: softmax goes online with every key.
+Precision order_key_by_key(DType) { return Precision::online_float(1); }
+
 }  // namespace
 
 KernelSet kernel_set() {
@@ -86,6 +89,8 @@ KernelSet kernel_set() {
           {"unified/2_segmented", unified_segmented_launchers(), &order_of_segments,
            &unified_workspace_floats, &refusal_of_packed_tile<kSegmentTileKeys>},
       }},
+      .flex = {"flex/1_block_mask", flex_block_mask_launchers(), &order_key_by_key, nullptr,
+               &refusal_of_flex},
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),
       .scan_float = scan_float_rungs(),

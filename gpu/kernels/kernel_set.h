@@ -8,6 +8,7 @@
 
 #include "gpu/kernels/block_reduce/params.h"
 #include "gpu/kernels/cache_write/params.h"
+#include "gpu/kernels/flex/params.h"
 #include "gpu/kernels/histogram/params.h"
 #include "gpu/kernels/kernel_table.h"
 #include "gpu/kernels/ladder.h"
@@ -29,6 +30,7 @@ struct KernelSet {
   std::array<TableRung<PagedAttentionParams>, 3> paged_prefill;  ///< paged_prefill/, every rung
 
   std::array<TableRung<PagedAttentionParams>, 2> unified;  ///< unified/, the two forms
+  TableRung<FlexAttentionParams> flex;                     ///< flex/1_block_mask.cuh
 
   // Kernels to learn from, each ladder from its first rung to its last.
   std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/

@@ -8,6 +8,7 @@
 
 #include "gpu/kernels/block_reduce/params.h"
 #include "gpu/kernels/cache_write/params.h"
+#include "gpu/kernels/flex/params.h"
 #include "gpu/kernels/histogram/params.h"
 #include "gpu/kernels/kernel_table.h"
 #include "gpu/kernels/ladder.h"
@@ -48,6 +49,8 @@ KernelTable<PagedAttentionParams> paged_prefill_pipelined_launchers();
 KernelTable<PagedAttentionParams> unified_two_dimensional_launchers();
 /// Every pair of element types of unified/2_segmented.cuh.
 KernelTable<PagedAttentionParams> unified_segmented_launchers();
+/// Every pair of element types of flex/1_block_mask.cuh, with the modifiers of the contract.
+KernelTable<FlexAttentionParams> flex_block_mask_launchers();
 /// merge_states
 Rung<MergeStatesParams> merge_states_rung();
 

@@ -51,7 +51,8 @@ void check_refusal(const std::string& arguments, const std::string& must_name) {
 TEST_SUITE("program") {
   TEST_CASE("attend agrees with a golden step on every backend that needs no GPU") {
     for (const std::string backend :
-         {"REFERENCE", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN", "FLASH_ATTN", "FLASHINFER"}) {
+         {"REFERENCE", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN", "FLASH_ATTN", "FLASHINFER",
+          "TRITON_ATTN", "FLEX_ATTENTION"}) {
       const CommandResult run =
           run_pagelab("attend " + golden_step("012_chunked_window_softcap_sinks_float32") +
                       " --backend " + backend);
@@ -132,7 +133,8 @@ TEST_SUITE("program") {
     const CommandResult run = run_pagelab("compare " + golden_step("009_decode_alibi_float64"));
     CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
     for (const std::string backend :
-         {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN", "FLASH_ATTN", "FLASHINFER"}) {
+         {"REFERENCE ", "REFERENCE_FLOAT", "NAIVE", "CPU_ATTN", "FLASH_ATTN", "FLASHINFER",
+          "TRITON_ATTN", "FLEX_ATTENTION"}) {
       CHECK(run.output.find(backend) != std::string::npos);
     }
   }

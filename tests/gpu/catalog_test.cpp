@@ -31,18 +31,24 @@ TEST_SUITE("catalog") {
   }
 
   TEST_CASE("G8: a misspelt name is answered with all names and the nearest one") {
-    CHECK_THROWS_WITH_AS(make_backend("NAVIE", "simulator"),
-                         "there is no backend NAVIE; the backends are REFERENCE, REFERENCE_FLOAT, "
-                         "NAIVE, FLASH_ATTN, FLASHINFER, CPU_ATTN; did you mean NAIVE?",
-                         Error);
-    CHECK_THROWS_WITH_AS(make_backend("naive", "simulator"),
-                         "there is no backend naive; the backends are REFERENCE, REFERENCE_FLOAT, "
-                         "NAIVE, FLASH_ATTN, FLASHINFER, CPU_ATTN; did you mean NAIVE?",
-                         Error);
-    CHECK_THROWS_WITH_AS(make_backend("SOMETHING_ELSE", "cpu"),
-                         "there is no backend SOMETHING_ELSE; the backends are REFERENCE, "
-                         "REFERENCE_FLOAT, NAIVE, FLASH_ATTN, FLASHINFER, CPU_ATTN.",
-                         Error);
+    CHECK_THROWS_WITH_AS(
+        make_backend("NAVIE", "simulator"),
+        "there is no backend NAVIE; the backends are REFERENCE, REFERENCE_FLOAT, "
+        "NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, CPU_ATTN; did you mean "
+        "NAIVE?",
+        Error);
+    CHECK_THROWS_WITH_AS(
+        make_backend("naive", "simulator"),
+        "there is no backend naive; the backends are REFERENCE, REFERENCE_FLOAT, "
+        "NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, CPU_ATTN; did you mean "
+        "NAIVE?",
+        Error);
+    CHECK_THROWS_WITH_AS(
+        make_backend("SOMETHING_ELSE", "cpu"),
+        "there is no backend SOMETHING_ELSE; the backends are REFERENCE, "
+        "REFERENCE_FLOAT, NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, "
+        "CPU_ATTN.",
+        Error);
     CHECK_THROWS_AS(default_target_of("NOPE"), Error);
   }
 

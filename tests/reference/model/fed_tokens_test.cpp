@@ -225,4 +225,17 @@ TEST_SUITE("fed tokens") {
   TEST_CASE("FLASHINFER in 16 bits chooses the golden tokens where the choice is clear (GPU)") {
     check_16_bits_on_gpu("FLASHINFER");
   }
+  TEST_CASE(
+      "TRITON_ATTN in 16 bits chooses the golden tokens where the choice is clear (simulator)") {
+    check_16_bits("TRITON_ATTN", "simulator");
+  }
+  TEST_CASE("TRITON_ATTN in 16 bits chooses the golden tokens where the choice is clear (GPU)") {
+    check_16_bits_on_gpu("TRITON_ATTN");
+  }
+  TEST_CASE("FLEX_ATTENTION in bfloat16 chooses the golden tokens where it is clear (simulator)") {
+    check_fed_tokens("FLEX_ATTENTION", "simulator", DType::kBFloat16);
+  }
+  TEST_CASE("FLEX_ATTENTION in 16 bits chooses the golden tokens where it is clear (GPU)") {
+    check_16_bits_on_gpu("FLEX_ATTENTION");
+  }
 }

@@ -182,11 +182,24 @@ TEST_SUITE("golden texts") {
   TEST_CASE("FLASHINFER begins them in the simulator in blocks of 16 tokens") {
     check_golden_texts("FLASHINFER", "simulator", 16, 40);
   }
+  TEST_CASE("TRITON_ATTN begins them in the simulator in blocks of 3 tokens") {
+    check_golden_texts("TRITON_ATTN", "simulator", 3, 40);
+  }
+  TEST_CASE("FLEX_ATTENTION begins them in the simulator in blocks of 16 tokens") {
+    check_golden_texts("FLEX_ATTENTION", "simulator", 16, 40);
+  }
   TEST_CASE("FLASH_ATTN writes them on the GPU in blocks of 16 tokens") {
     check_golden_texts_on_gpu(16, "FLASH_ATTN");
   }
   TEST_CASE("FLASHINFER writes them on the GPU in blocks of 16 tokens") {
     check_golden_texts_on_gpu(16, "FLASHINFER");
+  }
+
+  TEST_CASE("TRITON_ATTN writes them on the GPU in blocks of 3 tokens") {
+    check_golden_texts_on_gpu(3, "TRITON_ATTN");
+  }
+  TEST_CASE("FLEX_ATTENTION writes them on the GPU in blocks of 16 tokens") {
+    check_golden_texts_on_gpu(16, "FLEX_ATTENTION");
   }
 
   TEST_CASE("NAIVE in the simulator has the very bits of REFERENCE_FLOAT") {

@@ -1,0 +1,137 @@
+#include "gpu/backends/flex_attention.h"
+
+#include <numeric>
+#include <utility>
+
+#include "gpu/backends/kernels_of.h"
+#include "gpu/runtime/device_array.h"
+
+namespace pagelab {
+namespace {
+
+// A batch over a cache. Encoder-only attention reads its own tokens as if they were one, with blocks of one
+// token each.
+struct FlexBatch {
+  CommonAttentionMetadata metadata;
+  std::int64_t block_size = 1;
+  std::int64_t num_blocks = 0;
+};
+
+FlexBatch flex_batch(const HostBatch& batch, const KvCacheSpec& spec) {
+  if (batch.variant.attn_type != AttnType::kEncoderOnly) {
+    return {batch.metadata, spec.block_size, spec.num_blocks};
+  }
+  FlexBatch own = {batch.metadata, 1, batch.query.shape()[0]};
+  own.metadata.block_table =
+      BlockTable::unused(own.metadata.num_reqs(), own.metadata.max_seq_len());
+  for (std::int64_t req_idx = 0; req_idx < own.metadata.num_reqs(); ++req_idx) {
+    const std::span<std::int32_t> row = own.metadata.block_table.row(req_idx);
+    std::iota(row.begin(), row.begin() + own.metadata.query_len(req_idx),
+              own.metadata.query_start_loc[req_idx]);
+  }
+  return own;
+}
+
+VariantMask mask_of(const AttentionVariant& variant) {
+  return {variant.visibility, variant.mm_prefix_ranges.data(),
+          static_cast<std::int64_t>(variant.mm_prefix_ranges.size())};
+}
+
+class FlexAttentionImpl final : public KernelImpl {
+ public:
+  FlexAttentionImpl(std::shared_ptr<Device> device,
+                    const KvCache& initial_cache,
+                    FlexModifiersOf modifiers_of)
+      : KernelImpl(std::move(device), initial_cache), modifiers_of_(std::move(modifiers_of)) {}
+
+ protected:
+  void attend(const HostBatch& batch, Tensor& output, Tensor& lse) override {
+    const DeviceBatch on_device(device(), batch, cache());
+    FlexModifiers modifiers;
+    if (modifiers_of_ != nullptr) modifiers = own_modifiers(batch);
+    const FlexBatch flex = flex_batch(batch, cache().spec());
+    const std::vector<std::int32_t> inverse =
+        physical_to_logical(flex.metadata, flex.block_size, flex.num_blocks);
+    const BlockMask mask = block_mask(batch, flex, modifiers);
+    const DeviceArray device_inverse =
+        DeviceArray::copy_of(device(), inverse, "physical_to_logical");
+    const DeviceArray group_start = DeviceArray::copy_of(device(), mask.group_start, "group_start");
+    const DeviceArray kv_num_blocks =
+        DeviceArray::copy_of(device(), mask.kv_num_blocks, "kv_num_blocks");
+    const DeviceArray kv_indices = DeviceArray::copy_of(device(), mask.kv_indices, "kv_indices");
+
+    FlexAttentionParams attention;
+    attention.step = on_device.params();
+    attention.physical_to_logical = device_inverse.as<std::int32_t>();
+    attention.num_blocks = flex.num_blocks;
+    attention.group_start = group_start.as<std::int32_t>();
+    attention.kv_num_blocks = kv_num_blocks.as<std::int32_t>();
+    attention.kv_indices = kv_indices.as<std::int32_t>();
+    attention.num_groups = mask.num_groups();
+    attention.max_blocks_per_group = mask.max_blocks_per_group;
+    if (modifiers.launch != nullptr) {
+      modifiers.launch(attention);
+    } else {
+      const PagedAttentionParams& step = attention.step;
+      kernels().flex.launchers.at(step.query_dtype, step.cache_dtype)(attention);
+    }
+    on_device.copy_results_to(output, lse);
+  }
+
+ private:
+  FlexModifiers own_modifiers(const HostBatch& batch) const {
+    FlexModifiers modifiers = modifiers_of_(batch);
+    if (modifiers.launch != nullptr) return modifiers;
+    throw Error(
+        "FLEX_ATTENTION got modifiers without a launcher: launch is empty, but it must launch the "
+        "kernel that was compiled with them.");
+  }
+
+  // The contract's mask is the same for all heads; whether a user's is, only asking tells.
+  static BlockMask block_mask(const HostBatch& batch,
+                              const FlexBatch& flex,
+                              const FlexModifiers& modifiers) {
+    const VariantMask mask_of_variant = mask_of(batch.variant);
+    const std::int64_t num_tokens = batch.query.shape()[0];
+    if (modifiers.mask_mod == nullptr) {
+      return build_block_mask(flex.metadata, num_tokens, 1, flex.block_size, flex.num_blocks,
+                              mask_of_variant);
+    }
+    const auto both = [&](const FlexPair& pair) {
+      return mask_of_variant(pair) && modifiers.mask_mod(pair);
+    };
+    return build_block_mask(flex.metadata, num_tokens, batch.query.shape()[1], flex.block_size,
+                            flex.num_blocks, both);
+  }
+
+  FlexModifiersOf modifiers_of_;
+};
+
+class FlexAttentionBackend final : public AttentionBackend {
+ public:
+  FlexAttentionBackend(std::shared_ptr<Device> device, FlexModifiersOf modifiers_of)
+      : device_(std::move(device)), modifiers_of_(std::move(modifiers_of)) {}
+
+  std::string name() const override { return "FLEX_ATTENTION"; }
+  std::string target() const override { return device_->target(); }
+  bool has_own_order() const override { return true; }
+  Precision precision(const AttentionStep& step, std::int64_t) const override {
+    return kernels_of(*device_).flex.precision(step.query.dtype());
+  }
+  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
+    return std::make_unique<FlexAttentionImpl>(device_, initial_cache, modifiers_of_);
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  FlexModifiersOf modifiers_of_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttentionBackend> make_flex_attention_backend(std::shared_ptr<Device> device,
+                                                              FlexModifiersOf modifiers_of) {
+  return std::make_unique<FlexAttentionBackend>(std::move(device), std::move(modifiers_of));
+}
+
+}  // namespace pagelab
