@@ -9,6 +9,16 @@ function(pagelab_library name)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME pagelab_${name})
 endfunction()
 
+# pagelab_compile_together(TARGET GROUP file.cpp ...): the compiler takes these sources of TARGET as one, a file
+# that includes them all. A source of ours costs a second or two, and most of that goes into the headers:
+# reading them, and compiling the same templates of json or CLI11 once more in every source. Together they cost
+# it once. In exchange the names in the group's anonymous namespaces must differ, and a change in one
+# source compiles all of its group, so a group is a handful. Messages, breakpoints and symbols are as ever.
+function(pagelab_compile_together target group)  # and the sources
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
+endfunction()
+
 # pagelab_add_kernels(NAME FILE.cu ...): kernel sources, compiled once a target into the libraries
 # NAME_simulated (by g++, fast), NAME_checked (by g++, every access to device memory checked) and, where
 # there is nvcc, NAME_cuda. NAME itself stands for all of them. The g++ builds see a one-line file that
@@ -49,11 +59,15 @@ function(pagelab_add_kernels name)
   endforeach()
 endfunction()
 
-# pagelab_add_test(NAME SOURCES file.cpp ... [LINK target ...] [LABELS label ...]): one doctest program;
-# ctest sees each of its cases. A case that needs a GPU and finds none prints "SKIPPED:" and counts as skipped.
+# pagelab_add_test(NAME [TOGETHER file.cpp ...] [SOURCES file.cpp ...] [LINK target ...] [LABELS label ...]): one
+# doctest program; ctest sees each of its cases. A case that needs a GPU and finds none prints "SKIPPED:" and
+# counts as skipped. TOGETHER: sources that are compiled as one (pagelab_compile_together), SOURCES: the others.
 function(pagelab_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;LABELS")
-  add_executable(test_${name} ${arg_SOURCES})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "TOGETHER;SOURCES;LINK;LABELS")
+  add_executable(test_${name} ${arg_TOGETHER} ${arg_SOURCES})
+  if(arg_TOGETHER)
+    pagelab_compile_together(test_${name} tests ${arg_TOGETHER})
+  endif()
   target_link_libraries(test_${name} PRIVATE
     test_support ${arg_LINK} pagelab_warnings pagelab_sanitizers)
   doctest_discover_tests(test_${name}

@@ -11,8 +11,6 @@ HappensBefore happens_before;
 
 namespace {
 
-constexpr std::size_t kWordBytes = 4;
-
 bool is_allowed(ByteState state, AccessKind kind) {
   switch (kind) {
     case AccessKind::kWrite:

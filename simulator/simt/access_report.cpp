@@ -11,11 +11,6 @@ namespace pagelab::simt {
 
 namespace {
 
-std::string at_line(const void* pc) {
-  const std::string line = pc == nullptr ? "" : source_line_of(pc);
-  return line.empty() ? "" : " at " + line;
-}
-
 // "kernel k, thread block (0, 0, 0), thread (4, 0, 0) at 1_naive.cuh:88 "
 std::string beginning(const Access& access) {
   return place_of_running_thread() + at_line(access.pc) + " ";

@@ -19,8 +19,7 @@ bool is_checked() { return running_config()->checks == Checks::kOn; }
 
 // "kernel k, thread block …, thread …: cp.async at 6_pipelined.cuh:88"
 std::string copy_at(const void* pc) {
-  const std::string line = source_line_of(pc);
-  return place_of_running_thread() + ": cp.async" + (line.empty() ? "" : " at " + line);
+  return place_of_running_thread() + ": cp.async" + at_line(pc);
 }
 
 void require_multiple(const void* address, const char* what, std::size_t bytes, const void* pc) {

@@ -10,7 +10,6 @@ namespace pagelab::simt {
 
 namespace {
 
-constexpr unsigned char kPoison = 0xff;
 constexpr std::size_t kPageBytes = 4096;
 // How long freed arrays are remembered: enough to name them, little enough not to matter.
 constexpr std::size_t kMaxFreedArrays = 1024;

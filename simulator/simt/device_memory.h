@@ -16,6 +16,9 @@
 
 namespace pagelab::simt {
 
+/// What new memory is filled with: NaN in every float format.
+constexpr unsigned char kPoison = 0xff;
+
 /// What is known of one byte of global or shared memory.
 enum class ByteState : std::uint8_t {
   kNoArray = 0,    ///< a guard gap, or never used

@@ -10,8 +10,6 @@ namespace pagelab::simt {
 
 namespace {
 
-constexpr unsigned char kPoison = 0xff;  // NaN in every float format
-constexpr std::size_t kWordBytes = 4;
 constexpr std::size_t kRegionAlignment = 16;  // of the widest access
 
 // Beyond the last static array, where an index a little too large arrives.

@@ -12,6 +12,9 @@
 
 namespace pagelab::simt {
 
+/// Bytes that one cell stands for.
+constexpr std::size_t kWordBytes = 4;
+
 /// A place in the program's code: the distance of a return address from the program's first byte; 0 if
 /// it lies outside the program.
 using Site = std::uint32_t;

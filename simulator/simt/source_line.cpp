@@ -156,4 +156,9 @@ std::string source_line_of(const void* pc) {
   return known[pc] = look_up(address);
 }
 
+std::string at_line(const void* pc) {
+  const std::string line = source_line_of(pc);
+  return line.empty() ? "" : " at " + line;
+}
+
 }  // namespace pagelab::simt

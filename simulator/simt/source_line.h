@@ -13,4 +13,7 @@ namespace pagelab::simt {
 /// \param pc  a return address; the call before it is meant
 std::string source_line_of(const void* pc);
 
+/// " at 1_naive.cuh:88", the end of a sentence; empty where the line is not known.
+std::string at_line(const void* pc);
+
 }  // namespace pagelab::simt

@@ -14,10 +14,7 @@ namespace pagelab::simt {
 namespace {
 
 // "__syncthreads at 2_warp.cuh:74"; without the line where it is not known.
-std::string word_at(const char* word, const void* pc) {
-  const std::string line = source_line_of(pc);
-  return line.empty() ? std::string(word) : std::string(word) + " at " + line;
-}
+std::string word_at(const char* word, const void* pc) { return word + at_line(pc); }
 
 // "thread 7", "threads 14 to 31", "threads 0, 2, 4 to 9".
 std::string list_of(const std::string& noun, const std::vector<unsigned int>& sorted) {

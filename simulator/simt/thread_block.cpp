@@ -6,6 +6,7 @@
 
 #include "simulator/simt/checks.h"
 #include "simulator/simt/counters.h"
+#include "simulator/simt/device_memory.h"
 #include "simulator/simt/error.h"
 #include "simulator/simt/running_lane.h"
 
@@ -16,7 +17,6 @@ constinit thread_local ThreadBlock* running_thread_block = nullptr;
 namespace {
 
 constexpr std::size_t kMaxThreads = 1024;       // of a thread block; a power of two, for the ring
-constexpr unsigned char kPoison = 0xff;         // NaN in every float format
 constexpr std::size_t kSharedAlignment = 4096;  // as strong as any instruction asks for
 
 // Lanes of a warp that wait where others run together are overtaken so often at most: a lane that spins

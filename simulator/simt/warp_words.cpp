@@ -72,11 +72,6 @@ unsigned int source_lane(Shuffle kind, unsigned int lane_idx, unsigned int opera
   }
 }
 
-std::string at_line(const void* pc) {
-  const std::string line = source_line_of(pc);
-  return line.empty() ? "" : " at " + line;
-}
-
 void require_width(Shuffle kind, int width, const void* pc) {
   if (width >= 1 && width <= 32 && (width & (width - 1)) == 0) return;
   fail([&] {

@@ -8,17 +8,20 @@
 #include <sstream>
 
 #include "reference/tensor/npy.h"
+#include "tests/cli/refusal.h"
 #include "tests/support/environment.h"
 #include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"
 
 using namespace pagelab;
+using test::check_refusal;
 using test::CommandResult;
+using test::kRequestWasWrong;
 using test::run_pagelab;
 
 namespace {
 
-constexpr int kAgrees = 0, kDisagrees = 1, kPagelabFailed = 1, kRequestWasWrong = 2;
+constexpr int kAgrees = 0, kDisagrees = 1, kPagelabFailed = 1;
 
 std::string golden_step(const std::string& name) {
   return (test::golden_dir() / "steps" / name).string();
@@ -36,15 +39,6 @@ class StepCopy {
  private:
   test::ScratchFolder folder_;
 };
-
-// One sentence on one line, which names what is wrong; nothing on stdout.
-void check_refusal(const std::string& arguments, const std::string& must_name) {
-  const CommandResult run = run_pagelab(arguments);
-  CHECK(run.exit_status == kRequestWasWrong);
-  CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
-  CHECK_MESSAGE(run.output.find(must_name) != std::string::npos, run.output);
-  CHECK(test::standard_output_of_pagelab(arguments) == "");
-}
 
 }  // namespace
 

@@ -35,7 +35,7 @@ nlohmann::json golden_texts() {
 std::string quoted(const std::string& text) { return "'" + text + "'"; }
 
 /// Exit status 2, nothing on stdout, one sentence on stderr that names what is wrong.
-void check_refusal(const std::string& options, const std::string& sentence) {
+void check_generate_refuses(const std::string& options, const std::string& sentence) {
   const CommandResult run = generate(options);
   CHECK(run.exit_status == 2);
   CHECK(run.output == sentence + "\n");
@@ -109,32 +109,39 @@ TEST_SUITE("generate") {
   }
 
   TEST_CASE("a prompt is taken as it is and not split like a list") {
-    check_refusal("--prompt '[A,B]'",
-                  "character '[' at position 0 of the text is none of the model's 65 tokens.");
+    check_generate_refuses(
+        "--prompt '[A,B]'",
+        "character '[' at position 0 of the text is none of the model's 65 tokens.");
   }
 
   TEST_CASE("what is wrong with the request is said in one sentence") {
-    check_refusal("",
-                  "there is no prompt: give --prompt TEXT, --prompt-file FILE or --prompt-ids "
-                  "LIST.");
-    check_refusal("--prompt ''", "the prompt of request 0 is empty; it must have a token.");
-    check_refusal("--prompt Hi --max-tokens 0", "max_tokens is 0; it must be 1 or more.");
-    check_refusal("--prompt Hi --max-tokens 1023",
-                  "request 0 has 2 prompt tokens and asks for 1023 more, but the model has 1024 "
-                  "positions.");
-    check_refusal("--prompt Hi --num-blocks 1",
-                  "num_blocks is 1; it must be from 2 (the null block and one for tokens) to "
-                  "2147483647.");
-    check_refusal("--prompt Hi --num-blocks 2 --max-tokens 16",
-                  "request 0 can never run: its 2 prompt tokens and 16 new ones need 2 blocks of "
-                  "16 tokens, and the pool has 1 besides the null block. num_blocks must be 3 at "
-                  "least.");
-    check_refusal("--prompt Hi --block-size 0",
-                  "block_size is 0; it must be from 1 to 1073741824.");
-    check_refusal("--prompt Hi --block-order-seed -1",
-                  "--block-order-seed is -1; it must be 0 or more.");
-    check_refusal("--prompt-ids 3,x",
-                  "--prompt-ids 3,x: 'x' is not a token id; write integers with commas between "
-                  "them.");
+    check_generate_refuses(
+        "",
+        "there is no prompt: give --prompt TEXT, --prompt-file FILE or --prompt-ids "
+        "LIST.");
+    check_generate_refuses("--prompt ''",
+                           "the prompt of request 0 is empty; it must have a token.");
+    check_generate_refuses("--prompt Hi --max-tokens 0", "max_tokens is 0; it must be 1 or more.");
+    check_generate_refuses(
+        "--prompt Hi --max-tokens 1023",
+        "request 0 has 2 prompt tokens and asks for 1023 more, but the model has 1024 "
+        "positions.");
+    check_generate_refuses(
+        "--prompt Hi --num-blocks 1",
+        "num_blocks is 1; it must be from 2 (the null block and one for tokens) to "
+        "2147483647.");
+    check_generate_refuses(
+        "--prompt Hi --num-blocks 2 --max-tokens 16",
+        "request 0 can never run: its 2 prompt tokens and 16 new ones need 2 blocks of "
+        "16 tokens, and the pool has 1 besides the null block. num_blocks must be 3 at "
+        "least.");
+    check_generate_refuses("--prompt Hi --block-size 0",
+                           "block_size is 0; it must be from 1 to 1073741824.");
+    check_generate_refuses("--prompt Hi --block-order-seed -1",
+                           "--block-order-seed is -1; it must be 0 or more.");
+    check_generate_refuses(
+        "--prompt-ids 3,x",
+        "--prompt-ids 3,x: 'x' is not a token id; write integers with commas between "
+        "them.");
   }
 }

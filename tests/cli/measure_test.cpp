@@ -8,30 +8,21 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/refusal.h"
 #include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"
 
 using namespace pagelab;
+using test::check_refusal;
 using test::CommandResult;
 using test::run_pagelab;
 
 namespace {
 
-constexpr int kRequestWasWrong = 2;
-
 nlohmann::json measured(const std::string& arguments) {
   const CommandResult run = run_pagelab("measure attention " + arguments + " --json");
   REQUIRE_MESSAGE(run.exit_status == 0, run.output);
   return nlohmann::json::parse(run.output);
-}
-
-// One sentence on one line, which names what is wrong.
-void check_refusal(const std::string& arguments, const std::string& sentence) {
-  CAPTURE(arguments);
-  const CommandResult run = run_pagelab("measure " + arguments);
-  CHECK(run.exit_status == kRequestWasWrong);
-  CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
-  CHECK_MESSAGE(run.output.find(sentence) != std::string::npos, run.output);
 }
 
 const nlohmann::json& row_of(const nlohmann::json& report, const std::string& name) {
@@ -93,16 +84,18 @@ TEST_SUITE("pagelab measure") {
   }
 
   TEST_CASE("what cannot be measured is refused in one sentence") {
-    check_refusal("attenton", "did you mean attention?");
-    check_refusal("attention --shapes decode:64", "'decode:64' is no shape");
-    check_refusal("attention --shapes extend:1x9x3", "9 queries cannot be the last of 3 keys");
-    check_refusal("attention --shapes decode:0x3", "'0' must be a whole number from 1 to");
-    check_refusal("attention --shapes decode:4096x65536", "at most 16777216 are allowed");
-    check_refusal("attention --num-query-heads 7 --target cpu", "must be a multiple");
-    check_refusal("attention --target gpu", "the targets are cpu, simulator, cuda");
-    check_refusal("attention --from x.json", "--from needs --svg");
-    check_refusal("attention --from no/such.json --svg x.svg", "no/such.json could not be read");
-    check_refusal("attention --svg x.svg --target cpu", "--svg draws times");
+    check_refusal("measure attenton", "did you mean attention?");
+    check_refusal("measure attention --shapes decode:64", "'decode:64' is no shape");
+    check_refusal("measure attention --shapes extend:1x9x3",
+                  "9 queries cannot be the last of 3 keys");
+    check_refusal("measure attention --shapes decode:0x3", "'0' must be a whole number from 1 to");
+    check_refusal("measure attention --shapes decode:4096x65536", "at most 16777216 are allowed");
+    check_refusal("measure attention --num-query-heads 7 --target cpu", "must be a multiple");
+    check_refusal("measure attention --target gpu", "the targets are cpu, simulator, cuda");
+    check_refusal("measure attention --from x.json", "--from needs --svg");
+    check_refusal("measure attention --from no/such.json --svg x.svg",
+                  "no/such.json could not be read");
+    check_refusal("measure attention --svg x.svg --target cpu", "--svg draws times");
   }
 
   TEST_CASE("a roofline has its roof and a point with its number for each time") {

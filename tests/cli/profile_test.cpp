@@ -5,23 +5,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/refusal.h"
 #include "tests/support/run_command.h"
 
 using namespace pagelab;
+using test::check_refusal;
 using test::CommandResult;
 using test::run_pagelab;
 
 namespace {
-
-constexpr int kRequestWasWrong = 2;
-
-// One sentence on one line, which names what is wrong.
-void check_refusal(const std::string& arguments, const std::string& sentence) {
-  const CommandResult run = run_pagelab(arguments);
-  CHECK(run.exit_status == kRequestWasWrong);
-  CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
-  CHECK_MESSAGE(run.output.find(sentence) != std::string::npos, run.output);
-}
 
 nlohmann::json profile_of(const std::string& arguments) {
   const CommandResult run = run_pagelab("profile " + arguments + " --json");

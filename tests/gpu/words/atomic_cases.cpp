@@ -21,13 +21,6 @@ Number from_bits(std::uint64_t bits) {
   return number;
 }
 
-template <typename Number>
-std::uint64_t to_bits(Number number) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &number, sizeof number);
-  return bits;
-}
-
 // What an operation leaves; the old value where CUDA does not have it for the type.
 template <typename Number>
 Number left_of_integers(int operation, Number old, Number operand) {

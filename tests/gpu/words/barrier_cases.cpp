@@ -14,7 +14,7 @@ std::uint64_t rotated(const WordCase& word_case, unsigned int thread, int round)
   return drawn_word(first + other, round);
 }
 
-std::uint64_t voted(const WordCase& word_case, unsigned int, int index) {
+std::uint64_t voted_in_cta(const WordCase& word_case, unsigned int, int index) {
   const unsigned int num_threads = word_case.threads_per_cta();
   unsigned int count = 0;
   for (unsigned int other = 0; other < num_threads; ++other) {
@@ -48,7 +48,7 @@ std::vector<WordCase> barrier_cases() {
     cases.push_back({.kernel = "syncthreads_votes",
                      .on = on,
                      .results_per_thread = 3 * kNumPredicates,
-                     .result = voted});
+                     .result = voted_in_cta});
     for (int split = 0; split < kNumSplits; ++split) {
       cases.push_back({.kernel = "syncwarp",
                        .on = on,

@@ -1,17 +1,9 @@
-#include <cstring>
 
 #include "tests/gpu/words/word_cases.h"
 
 namespace pagelab::test {
 
 namespace {
-
-template <typename Number>
-std::uint64_t to_bits(Number number) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &number, sizeof number);
-  return bits;
-}
 
 std::uint64_t in_static_arrays(const WordCase& word_case, unsigned int thread, int index) {
   const unsigned int cta_idx = thread / word_case.threads_per_cta();

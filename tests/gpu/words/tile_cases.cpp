@@ -1,20 +1,12 @@
 // Source: CUDA C++ Programming Guide, "Cooperative Groups", "Thread Block Tile".
 
 #include <algorithm>
-#include <cstring>
 
 #include "tests/gpu/words/word_cases.h"
 
 namespace pagelab::test {
 
 namespace {
-
-template <typename Number>
-std::uint64_t to_bits(Number number) {
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, &number, sizeof number);
-  return bits;
-}
 
 // Neighbours first, then pairs of neighbours.
 float tree_sum(const std::vector<float>& numbers) {

@@ -3,6 +3,8 @@
 /// CUDA's guide and the PTX manual say of the word; and the lines of tests/golden/h200/words.txt.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -34,6 +36,14 @@ struct WordCase {
   unsigned int num_ctas() const { return on.grid.x * on.grid.y * on.grid.z; }  ///< thread blocks
   unsigned int num_threads() const { return num_ctas() * threads_per_cta(); }  ///< of the grid
 };
+
+/// A number's bits, as a kernel writes them among its results.
+template <typename Number>
+std::uint64_t to_bits(Number number) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &number, sizeof number);
+  return bits;
+}
 
 /// "shfl_float variant 0 size 8 grid (1, 1, 1) threads (32, 1, 1)".
 std::string to_string(const WordCase& word_case);

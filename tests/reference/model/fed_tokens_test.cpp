@@ -54,15 +54,15 @@ class RoundingImpl final : public ForwardingImpl {
 };
 
 // A golden text: the prompt, then the tokens that follow it.
-struct GoldenText {
+struct FedText {
   std::vector<std::int32_t> tokens;
   std::int64_t prompt_len;
 };
 
-std::vector<GoldenText> golden_texts() {
-  std::vector<GoldenText> texts;
+std::vector<FedText> fed_texts() {
+  std::vector<FedText> texts;
   for (const nlohmann::json& golden : tiny_llama_json("golden_greedy.json")) {
-    GoldenText text{golden["prompt_ids"], 0};
+    FedText text{golden["prompt_ids"], 0};
     text.prompt_len = static_cast<std::int64_t>(text.tokens.size());
     const std::vector<std::int32_t> output = golden["output_ids"];
     text.tokens.insert(text.tokens.end(), output.begin(), output.begin() + kFedTokens);
@@ -73,7 +73,7 @@ std::vector<GoldenText> golden_texts() {
 
 // How many tokens of a text a step takes: first its prompt; then one, with all others, ten times; then pieces
 // next to others' single tokens.
-std::int64_t num_tokens_of_step(const GoldenText& text, std::int64_t text_idx, int step) {
+std::int64_t num_tokens_of_step(const FedText& text, std::int64_t text_idx, int step) {
   if (step == 0) return text.prompt_len;
   if (step <= 10) return 1;
   return text_idx % 2 == step % 2 ? 1 : 23;
@@ -92,7 +92,7 @@ BlockTable alternating_blocks(std::int64_t num_texts) {
 // Feeds the texts and returns the logits after each of their tokens, [text][token] → [vocab_size].
 class Feeder {
  public:
-  Feeder(const std::vector<GoldenText>& texts, AttentionLayers layers)
+  Feeder(const std::vector<FedText>& texts, AttentionLayers layers)
       : texts_(texts),
         layers_(std::move(layers)),
         num_fed_(texts.size(), 0),
@@ -137,13 +137,13 @@ class Feeder {
     return true;
   }
 
-  const std::vector<GoldenText>& texts_;
+  const std::vector<FedText>& texts_;
   AttentionLayers layers_;
   std::vector<std::int64_t> num_fed_;  // [num_texts]
   std::vector<std::vector<RowVector>> logits_;
 };
 
-std::vector<std::vector<RowVector>> logits_in_float64(const std::vector<GoldenText>& texts) {
+std::vector<std::vector<RowVector>> logits_in_float64(const std::vector<FedText>& texts) {
   const KvCacheSpec spec = tiny_llama().kv_cache_spec(
       1 + kBlocksPerText * static_cast<std::int64_t>(texts.size()), kBlockSize);
   const auto backend = make_backend("REFERENCE", "cpu");
@@ -152,7 +152,7 @@ std::vector<std::vector<RowVector>> logits_in_float64(const std::vector<GoldenTe
 
 std::vector<std::vector<RowVector>> logits_in(DType dtype,
                                               const AttentionBackend& backend,
-                                              const std::vector<GoldenText>& texts) {
+                                              const std::vector<FedText>& texts) {
   KvCacheSpec spec = tiny_llama().kv_cache_spec(
       1 + kBlocksPerText * static_cast<std::int64_t>(texts.size()), kBlockSize);
   spec.dtype = dtype;
@@ -164,7 +164,7 @@ std::vector<std::vector<RowVector>> logits_in(DType dtype,
 }
 
 void check_fed_tokens(const std::string& name, const std::string& target, DType dtype) {
-  const std::vector<GoldenText> texts = golden_texts();
+  const std::vector<FedText> texts = fed_texts();
   const auto expected = logits_in_float64(texts);
   const auto got = logits_in(dtype, *make_backend(name, target), texts);
   double worst_error = 0.0;
