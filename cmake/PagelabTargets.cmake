@@ -143,16 +143,26 @@ function(pagelab_add_lesson name)
   endforeach()
 endfunction()
 
-# The check of a lesson, compiled against one answer.
+# The check of a lesson, compiled against one answer. The check of a lesson about kernels knows an answer only
+# by what answer.cu tells of it: it is compiled once, and linked with each answer's kernels.
 function(pagelab_add_lesson_check target folder answer)
-  add_executable(${target} ${folder}/check.cpp)
-  target_compile_definitions(${target} PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}\"")
-  target_precompile_headers(${target} REUSE_FROM lesson_checker)
+  if(EXISTS ${folder}/answer.cu)
+    cmake_path(GET folder FILENAME lesson)
+    if(NOT TARGET check_${lesson})
+      add_library(check_${lesson} OBJECT ${folder}/check.cpp)
+      target_precompile_headers(check_${lesson} REUSE_FROM lesson_checker)
+      target_link_libraries(check_${lesson}
+        PUBLIC lesson_checker reference pagelab_sanitizers PRIVATE pagelab_warnings)
+    endif()
+    add_executable(${target} $<TARGET_OBJECTS:check_${lesson}>)
+    pagelab_add_answer_kernels(${target} ${folder} ${answer})
+  else()
+    add_executable(${target} ${folder}/check.cpp)
+    target_compile_definitions(${target} PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}\"")
+    target_precompile_headers(${target} REUSE_FROM lesson_checker)
+  endif()
   target_link_libraries(${target} PRIVATE lesson_checker reference pagelab_warnings pagelab_sanitizers)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lessons/checks)
-  if(EXISTS ${folder}/answer.cu)
-    pagelab_add_answer_kernels(${target} ${folder} ${answer})
-  endif()
 endfunction()
 
 # The kernels of one answer, compiled for the checks.

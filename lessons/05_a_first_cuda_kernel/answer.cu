@@ -7,6 +7,7 @@ inline namespace PAGELAB_TARGET {
 
 Answer answer() {
   return {
+      .path = PAGELAB_ANSWER,
       .largest_score = launch_largest_score,
       .shared_query = launch_shared_query,
       .weighted_values = launch_weighted_values,

@@ -41,8 +41,9 @@ struct TransposedKeysParams {
   int head_size;      ///< 1 or more
 };
 
-/// The launchers of an answer.
+/// The launchers of an answer, and where it was found.
 struct Answer {
+  const char* path;                                             ///< of the file
   void (*largest_score)(const LargestScoreParams& params);      ///< task 1
   void (*shared_query)(const SharedQueryParams& params);        ///< task 2
   void (*weighted_values)(const WeightedValuesParams& params);  ///< task 3

@@ -193,7 +193,8 @@ void check_transposed_keys(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_05;
-  pagelab::lessons::Checker checker("05", "a first CUDA kernel", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("05", "a first CUDA kernel",
+                                    on_checked_simulator::answer().path);
   checker.add_task("largest_score", check_largest_score);
   checker.add_task("shared_query", check_shared_query);
   checker.add_task("weighted_values", check_weighted_values);

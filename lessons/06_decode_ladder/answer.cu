@@ -7,6 +7,7 @@ inline namespace PAGELAB_TARGET {
 
 Answer answer() {
   return {
+      .path = PAGELAB_ANSWER,
       .warp_scores = launch_warp_scores,
       .partition_states = launch_partition_states,
       .reduce_partitions = launch_reduce_partitions,

@@ -80,8 +80,9 @@ struct GroupScoresParams {
 /// The largest head_size of task 4.
 inline constexpr int kMaxHeadSize = 128;
 
-/// The launchers of an answer.
+/// The launchers of an answer, and where it was found.
 struct Answer {
+  const char* path;                                         ///< of the file
   void (*warp_scores)(const ScoresParams& params);          ///< task 1
   void (*partition_states)(const PartitionParams& params);  ///< task 2
   void (*reduce_partitions)(const ReduceParams& params);    ///< task 3

@@ -396,7 +396,7 @@ void check_group_scores(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_06;
-  pagelab::lessons::Checker checker("06", "decode ladder", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("06", "decode ladder", on_checked_simulator::answer().path);
   checker.add_task("warp_scores", check_warp_scores);
   checker.add_task("partition_states", check_partition_states);
   checker.add_task("reduce_partitions", check_reduce_partitions);

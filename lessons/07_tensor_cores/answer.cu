@@ -7,6 +7,7 @@ inline namespace PAGELAB_TARGET {
 
 Answer answer() {
   return {
+      .path = PAGELAB_ANSWER,
       .product_of = product_of,
       .mma_element = mma_element,
       .multiply_tile = launch_multiply_tile,

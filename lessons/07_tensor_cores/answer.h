@@ -45,8 +45,9 @@ struct LoadParams {
   float* fragments;  ///< [kElements / 16, 32, 4, 2] of each mma, lane and register both elements
 };
 
-/// What an answer has.
+/// What an answer has, and where it was found.
 struct Answer {
+  const char* path;                                                               ///< of the file
   Parts (*product_of)(std::uint16_t a, std::uint16_t b);                          ///< task 1
   float (*mma_element)(const std::uint16_t* a, const std::uint16_t* b, float c);  ///< task 2
   void (*multiply_tile)(const TileParams& params);                                ///< task 3

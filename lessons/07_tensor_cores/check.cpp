@@ -304,7 +304,7 @@ void check_place_of(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_07;
-  pagelab::lessons::Checker checker("07", "tensor cores", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("07", "tensor cores", on_checked_simulator::answer().path);
   checker.add_task("product_of", check_product_of);
   checker.add_task("mma_element", check_mma_element);
   checker.add_task("multiply_tile", check_multiply_tile);

@@ -115,7 +115,7 @@ class Checker {
  public:
   /// \param lesson  the lesson's number, two digits
   /// \param title   what it is about
-  /// \param answer  path of the judged file: the macro PAGELAB_ANSWER
+  /// \param answer  path of the judged file, which the macro PAGELAB_ANSWER holds
   /// \param check   the check.cpp that calls, beside which hints.md lies
   Checker(std::string lesson,
           std::string title,
