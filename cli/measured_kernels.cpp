@@ -202,6 +202,7 @@ std::vector<Measurement> measure_kernels(const DevicePtr& device,
   if (shape.is_decode())
     std::for_each(kernels.paged_decode.begin(), kernels.paged_decode.end(), add);
   std::for_each(kernels.paged_prefill.begin(), kernels.paged_prefill.end(), add);
+  std::for_each(kernels.unified.begin(), kernels.unified.end(), add);
   return measurements;
 }
 
