@@ -28,6 +28,24 @@ void scatter_extraordinary(Tensor& array, Random& random) {
   array = convert(wide, array.dtype());
 }
 
+// A request whose first key scores −∞ with every query: rows after the first see others, too.
+AttentionStep step_that_begins_with_minus_infinity(DType dtype) {
+  RandomStepOptions options;
+  options.dtype = dtype;
+  options.num_query_heads = 2;
+  options.num_kv_heads = 1;
+  options.head_size = options.head_size_v = 16;
+  options.requests = {{4, 4}};
+  AttentionStep step = random_step(options, 25);
+  Tensor query = convert(step.query, DType::kFloat64);
+  for (std::int64_t row = 0; row < 4 * 2; ++row) query.data<double>()[row * 16] = 1.0;
+  step.query = convert(query, dtype);
+  Tensor key = convert(step.key, DType::kFloat64);
+  key.data<double>()[0] = -INFINITY;
+  step.key = convert(key, dtype);
+  return step;
+}
+
 }  // namespace
 
 void UsedShare::print(const char* what, const Device& device) const {
@@ -120,6 +138,8 @@ void check_extraordinary_numbers(const AttentionBackend& backend, DType dtype) {
       if (std::isnan(output)) CHECK(bits_of(output) == 0x7fffffffu);
     }
   }
+  const AttentionStep step = step_that_begins_with_minus_infinity(dtype);
+  check_within_bound(step, attend(step, backend), backend);
 }
 
 AttentionStep counting_step(std::int32_t seq_len, std::int64_t block_size) {
