@@ -10,12 +10,13 @@
 ///
 /// Which kernel runs, in the order of preference:
 ///
-///     some query is longer than 1   paged_prefill/3_pipelined, on tensor cores; else 1_tiled
-///     all are 1 (or 0) long         split-KV: paged_decode/7_tensor_cores; else 6_pipelined; else 5_grouped
+///     batch_invariant               paged_prefill/3_pipelined, on tensor cores; else 1_tiled
+///     else some query exceeds 1     the same
+///     else: all are 1 (or 0) long   split-KV: paged_decode/7_tensor_cores; else 6_pipelined; else 5_grouped
 ///
-/// So the bits of a decoding request's row depend on whether another request of the batch prefills: the two
-/// kernels sum in other orders. Within each they depend on nothing but the request. With batch_invariant, or
-/// max_num_splits = 1, the first line holds for every batch, and so a request's bits are always the same.
+/// Differs: batch_invariant, which vLLM has as well, is on unless switched off. Without it the bits of a decoding
+/// request's row depend on whether another request of the batch prefills: the kernels sum in other orders. With
+/// it they depend on nothing but the request, and a batch of decodes pays for that: each fills one row of a tile.
 /// \source  FlashAttention-2 (Dao 2023); vLLM v1/attention/backends/flash_attn.py
 #pragma once
 
@@ -29,10 +30,10 @@ namespace pagelab {
 
 /// What a user may choose.
 struct FlashAttnOptions {
-  /// 0: a batch of decodes is split where the kernel likes, at every 512 keys. 1: nothing is split.
+  /// Where bits may depend on the batch: 0, a batch of decodes is split at every 512 keys; 1, nothing is split.
   std::int64_t max_num_splits = 0;
-  /// The same bits for a request in every batch. It implies max_num_splits = 1.
-  bool batch_invariant = false;
+  /// The same bits for a request in every batch. It implies max_num_splits = 1. Otherwise vLLM's rule holds.
+  bool batch_invariant = true;
 };
 
 /// What the call gets besides the arrays of CommonAttentionMetadata.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "reference/contract/attention_step.h"
 #include "reference/tensor/tensor.h"
 
 namespace pagelab::test {
@@ -35,5 +36,29 @@ class ByteHash {
  private:
   std::uint64_t hash_ = 0xcbf29ce484222325u;
 };
+
+/// The hash of a tensor's bytes.
+inline std::uint64_t hash_of(const Tensor& tensor) {
+  ByteHash hash;
+  hash.add(tensor);
+  return hash.value();
+}
+
+/// The hash of what a step's results are made of. If it differs, the steps have changed since a GPU ran, and it has
+/// to run again.
+inline std::uint64_t hash_of_inputs(const AttentionStep& step) {
+  ByteHash hash;
+  hash.add(step.query);
+  hash.add(step.key);
+  hash.add(step.value);
+  hash.add(step.cache.keys());
+  hash.add(step.cache.values());
+  const CommonAttentionMetadata& metadata = step.metadata;
+  hash.add(metadata.block_table.entries);
+  hash.add(metadata.slot_mapping);
+  hash.add(metadata.query_start_loc);
+  hash.add(metadata.seq_lens);
+  return hash.value();
+}
 
 }  // namespace pagelab::test

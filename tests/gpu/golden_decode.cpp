@@ -44,30 +44,13 @@ RandomStepOptions options_of(int rung, std::uint64_t seed) {
   return options;
 }
 
-std::uint64_t hash_of(const Tensor& tensor) {
-  ByteHash hash;
-  hash.add(tensor);
-  return hash.value();
-}
-
-// If this differs, the steps have changed since the GPU ran, and it has to run again.
-std::uint64_t hash_of_inputs(const AttentionStep& step) {
-  ByteHash hash;
-  for (const Tensor* tensor : {&step.query, &step.key, &step.value}) hash.add(*tensor);
-  hash.add(step.cache.keys());
-  hash.add(step.cache.values());
-  const std::vector<std::int32_t>& blocks = step.metadata.block_table.entries;
-  hash.add(blocks.data(), blocks.size() * sizeof(std::int32_t));
-  return hash.value();
-}
-
 }  // namespace
 
 std::vector<std::string> decode_golden_lines(const std::shared_ptr<Device>& device,
                                              std::uint64_t stride) {
   std::vector<std::string> lines;
   for (std::uint64_t seed = 0; seed < kNumDecodeGoldens; seed += stride) {
-    for (int rung = 3; rung <= 6; ++rung) {
+    for (int rung = 3; rung <= 7; ++rung) {
       const AttentionStep step = random_step(options_of(rung, seed), seed);
       const std::uint64_t inputs = hash_of_inputs(step);
       const AttentionResult result = attend(step, *make_naive_backend(device, rung));

@@ -17,7 +17,7 @@ namespace pagelab::test {
 inline constexpr std::uint64_t kNumDecodeGoldens = 40;
 
 /// "rung seed inputs output lse values…": hashes of inputs, output and LSE, and the first four outputs as
-/// bits. Every pair of dtypes that rung 6 takes, every variant at some seed; a fifth of the contexts are
+/// bits. Every pair of dtypes that rungs 6 and 7 take, every variant at some seed; a fifth of the contexts are
 /// longer than a partition.
 /// \param device  where the kernels run
 /// \param stride  every so-manieth seed, from 0 on

@@ -58,28 +58,6 @@ RandomStepOptions prefill_options_of(std::uint64_t seed) {
   return options;
 }
 
-std::uint64_t hash_of(const Tensor& tensor) {
-  ByteHash hash;
-  hash.add(tensor);
-  return hash.value();
-}
-
-// If this differs, the steps have changed since the GPU ran, and it has to run again.
-std::uint64_t hash_of_inputs(const AttentionStep& step) {
-  ByteHash hash;
-  hash.add(step.query);
-  hash.add(step.key);
-  hash.add(step.value);
-  hash.add(step.cache.keys());
-  hash.add(step.cache.values());
-  const CommonAttentionMetadata& metadata = step.metadata;
-  hash.add(metadata.block_table.entries.data(), metadata.block_table.entries.size() * 4);
-  hash.add(metadata.slot_mapping.data(), metadata.slot_mapping.size() * 8);
-  hash.add(metadata.query_start_loc.data(), metadata.query_start_loc.size() * 4);
-  hash.add(metadata.seq_lens.data(), metadata.seq_lens.size() * 4);
-  return hash.value();
-}
-
 std::string attention_line(std::uint64_t seed,
                            std::uint64_t inputs,
                            const AttentionResult& result) {

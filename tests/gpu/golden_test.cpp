@@ -8,6 +8,7 @@
 #include "gpu/backends/naive.h"
 #include "reference/registry/reference_backends.h"
 #include "tests/gpu/devices.h"
+#include "tests/gpu/golden_backends.h"
 #include "tests/gpu/golden_decode.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
@@ -61,12 +62,18 @@ void check_decode_against_table(const std::shared_ptr<Device>& device) {
   const std::vector<std::string> golden = golden_table("paged_decode.txt");
   if (golden.empty()) return;
   const std::uint64_t stride = device->kind() == DeviceKind::kCheckedSimulator ? 8 : 1;
-  constexpr std::size_t kRungs = 4;
+  constexpr std::size_t kRungs = 5;
   std::vector<std::string> expected;
   for (std::size_t index = 0; index < golden.size(); ++index) {
     if (index / kRungs % stride == 0) expected.push_back(golden[index]);
   }
   check_lines(decode_golden_lines(device, stride), expected);
+}
+
+void check_backends(const std::shared_ptr<Device>& device) {
+  const std::vector<std::string> golden = golden_table("backends.txt");
+  if (golden.empty()) return;
+  check_lines(backend_golden_lines(device), golden);
 }
 
 void check_prefill(const std::shared_ptr<Device>& device) {
@@ -100,11 +107,18 @@ TEST_SUITE("golden tables of the H200") {
   TEST_CASE("paged attention by warps reproduces what the H200 computed (GPU)") {
     if (const auto device = gpu_or_skip()) check_warps_against_table(device);
   }
-  TEST_CASE("rungs 3 to 6 of decode reproduce what the H200 computed (simulators)") {
+  TEST_CASE("rungs 3 to 7 of decode reproduce what the H200 computed (simulators)") {
     for (const auto& device : simulators()) check_decode_against_table(device);
   }
-  TEST_CASE("rungs 3 to 6 of decode reproduce what the H200 computed (GPU)") {
+  TEST_CASE("rungs 3 to 7 of decode reproduce what the H200 computed (GPU)") {
     if (const auto device = gpu_or_skip()) check_decode_against_table(device);
+  }
+  TEST_CASE(
+      "every backend with kernels of its own order reproduces what the H200 computed (simulator)") {
+    check_backends(simulator_device());
+  }
+  TEST_CASE("every backend with kernels of its own order reproduces what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_backends(device);
   }
   TEST_CASE("every rung of prefill reproduces what the H200 computed (simulator)") {
     check_prefill(simulator_device());

@@ -9,6 +9,7 @@
 
 #include "gpu/backends/naive.h"
 #include "reference/contract/error.h"
+#include "tests/gpu/golden_backends.h"
 #include "tests/gpu/golden_decode.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
@@ -55,8 +56,10 @@ int main(int argc, char** argv) try {
       pagelab::test::golden_lines(*pagelab::make_naive_backend(device, 2));
   write_table(folder / "paged_decode_warp.txt", "paged_decode/2_warp", device->name(),
               attention_columns, lines_of_warps.naive_attention);
-  write_table(folder / "paged_decode.txt", "rungs 3 to 6 of paged_decode", device->name(),
+  write_table(folder / "paged_decode.txt", "rungs 3 to 7 of paged_decode", device->name(),
               "rung, " + attention_columns, pagelab::test::decode_golden_lines(device));
+  write_table(folder / "backends.txt", "backends with an order of their own", device->name(),
+              "backend, " + attention_columns, pagelab::test::backend_golden_lines(device));
   write_table(folder / "paged_prefill.txt", "every rung of paged_prefill", device->name(),
               "rung, " + attention_columns, pagelab::test::prefill_lines(device));
   write_table(folder / "teaching_kernels.txt", "the teaching kernels", device->name(),

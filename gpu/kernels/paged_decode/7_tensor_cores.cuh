@@ -370,7 +370,8 @@ void DecodeTensorCores::launch(const PagedAttentionParams& params) {
   }
   pagelab::launch(kName, ctas_for(params.num_tokens * params.num_query_heads, 1), kDecodeThreads,
                   paged_decode_reduce_base_2<Query, Stored>, params,
-                  static_cast<std::size_t>(num_partitions(params.max_seq_len)) * 2 * sizeof(float));
+                  static_cast<std::size_t>(2 * whole_fours(num_partitions(params.max_seq_len))) *
+                      sizeof(float));
 }
 
 }  // namespace PAGELAB_TARGET

@@ -25,6 +25,10 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
+// Up to the next multiple of four: nvcc reads the last weights of a row four at a time, whether there are so many or
+// not.
+PAGELAB_HD inline std::int64_t whole_fours(std::int64_t count) { return (count + 3) / 4 * 4; }
+
 // The row of a token and head. In a batch of decodes, request r has token r: that is asked first, before a
 // search in which every step waits for memory.
 __device__ inline QueryRow decode_row_of(const PagedAttentionParams& params,
@@ -47,7 +51,8 @@ __device__ inline QueryRow decode_row_of(const PagedAttentionParams& params,
 }
 
 template <typename Query, typename Stored>
-__global__ void paged_decode_reduce_base_2(PagedAttentionParams params) {
+__global__ void __launch_bounds__(kDecodeThreads, 8)
+    paged_decode_reduce_base_2(PagedAttentionParams params) {
   const PartitionStates states = partition_states(params);
   const std::int64_t row_idx = blockIdx.x;
   const std::int64_t head_idx = row_idx % params.num_query_heads;
@@ -79,8 +84,8 @@ __global__ void paged_decode_reduce_base_2(PagedAttentionParams params) {
     m = larger(states.maxima[states.index(row_idx, first + i)], m);
   }
   m = larger(butterfly_larger(m), sink * kLog2E);
-  float* const weights = dynamic_shared_memory<float>();    // [partitions_per_row]
-  float* const sums = weights + states.partitions_per_row;  // [partitions_per_row]
+  float* const weights = dynamic_shared_memory<float>();                 // [partitions_per_row]
+  float* const sums = weights + whole_fours(states.partitions_per_row);  // [partitions_per_row]
   for (int i = static_cast<int>(threadIdx.x); i < num_parts;
        i += static_cast<int>(kDecodeThreads)) {
     weights[i] = softmax_exp2(states.maxima[states.index(row_idx, first + i)] - m);

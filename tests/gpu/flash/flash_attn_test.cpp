@@ -19,10 +19,12 @@ using namespace pagelab::test;
 
 namespace {
 
-const FlashAttnOptions kInvariant = {.batch_invariant = true};
+const FlashAttnOptions kInvariant = {};
+const FlashAttnOptions kByTheBatch = {.batch_invariant = false};
+const FlashAttnOptions kUnsplit = {.max_num_splits = 1, .batch_invariant = false};
 
 std::unique_ptr<AttentionBackend> flash_attn(const std::shared_ptr<Device>& device) {
-  return make_flash_attn_backend(device);
+  return make_flash_attn_backend(device, kByTheBatch);
 }
 
 void check_table_of_cases(const std::shared_ptr<Device>& device) {
@@ -50,7 +52,7 @@ void check_choice(const std::shared_ptr<Device>& device) {
   check_same_bits(got(mixed_step()), by(kernels.paged_prefill[2], mixed_step()));
   check_same_bits(attend(decode_step(), *make_flash_attn_backend(device, kInvariant)),
                   by(kernels.paged_prefill[2], decode_step()));
-  check_same_bits(attend(decode_step(), *make_flash_attn_backend(device, {.max_num_splits = 1})),
+  check_same_bits(attend(decode_step(), *make_flash_attn_backend(device, kUnsplit)),
                   by(kernels.paged_prefill[2], decode_step()));
 }
 
@@ -123,10 +125,11 @@ TEST_SUITE("FLASH_ATTN") {
     CommonAttentionMetadata common;
     common.query_start_loc = {0, 1, 4, 4};
     common.seq_lens = {9, 3, 20};
-    const FlashAttnMetadata metadata = build_flash_attn_metadata(common, {});
+    const FlashAttnMetadata metadata = build_flash_attn_metadata(common, kByTheBatch);
     CHECK(metadata.max_query_len == 3);
     CHECK(metadata.max_seq_len == 20);
     CHECK(metadata.max_num_splits == 0);
+    CHECK(build_flash_attn_metadata(common, kUnsplit).max_num_splits == 1);
     CHECK(build_flash_attn_metadata(common, kInvariant).max_num_splits == 1);
     CHECK(build_flash_attn_metadata({}, {}).max_query_len == 0);
   }
