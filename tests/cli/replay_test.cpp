@@ -1,0 +1,110 @@
+// pagelab replay as a user meets it.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/environment.h"
+#include "tests/support/run_command.h"
+#include "tests/support/scratch_folder.h"
+
+using namespace pagelab;
+using test::CommandResult;
+using test::run_pagelab;
+
+namespace {
+
+constexpr int kAgrees = 0, kALineDiffers = 1, kRequestWasWrong = 2;
+
+std::string golden_table(const std::string& kind) {
+  return (test::golden_dir() / "registry" / (kind + ".jsonl")).string();
+}
+
+std::string contents_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A table of one line of vision towers, with the answer that is given.
+std::filesystem::path table_with_answer(const test::ScratchFolder& folder,
+                                        const std::string& selected) {
+  const std::filesystem::path path = folder.path() / "table.jsonl";
+  std::ofstream(path) << R"({"id":"one","what":"vit","device_capability":[9,0],"head_size":80,)"
+                      << R"("dtype":"bfloat16","backend":null,"expect":{"selected":")" << selected
+                      << "\"}}\n";
+  return path;
+}
+
+// One sentence on one line, which names what is wrong.
+void check_refusal(const std::string& arguments, const std::string& sentence) {
+  CAPTURE(arguments);
+  const CommandResult run = run_pagelab("replay " + arguments);
+  CHECK(run.exit_status == kRequestWasWrong);
+  CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
+  CHECK_MESSAGE(run.output.find(sentence) != std::string::npos, run.output);
+}
+
+}  // namespace
+
+TEST_SUITE("pagelab replay") {
+  TEST_CASE("both tables of the registry agree and the answers written are the tables") {
+    const test::ScratchFolder folder;
+    for (const std::string kind : {"selection", "selector"}) {
+      const std::string answers = (folder.path() / kind).string();
+      const CommandResult run =
+          run_pagelab("replay " + kind + " " + golden_table(kind) + " --answers " + answers);
+      CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+      CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
+      // Theirs have a blank after each comma and colon.
+      std::string written = contents_of(answers);
+      std::string golden = contents_of(golden_table(kind));
+      std::erase(written, ' ');
+      std::erase(golden, ' ');
+      CHECK(written == golden);
+    }
+  }
+
+  TEST_CASE("a line that differs is shown with both answers and sets the exit status") {
+    const test::ScratchFolder folder;
+    const std::string table = table_with_answer(folder, "TORCH_SDPA").string();
+    const CommandResult run = run_pagelab("replay selector " + table);
+    CHECK(run.exit_status == kALineDiffers);
+    CHECK(run.output == "0 of 1 lines of " + table +
+                            " agree.\none, expect/selected:\n  theirs \"TORCH_SDPA\"\n  ours   "
+                            "\"FLASH_ATTN\"\n");
+  }
+
+  TEST_CASE("an answer that the line does not hold is not compared") {
+    const test::ScratchFolder folder;
+    CHECK(run_pagelab("replay selector " + table_with_answer(folder, "FLASH_ATTN").string())
+              .exit_status == kAgrees);
+  }
+
+  TEST_CASE("what is no table or no kind or no question is refused in one sentence") {
+    const test::ScratchFolder folder;
+    const std::string table = table_with_answer(folder, "FLASH_ATTN").string();
+    check_refusal("selektion " + table,
+                  "there is no kind of golden table selektion; the kinds are selection, selector; "
+                  "did you mean selection?");
+    check_refusal("selection " + folder.path().string(), "cannot be read");
+    check_refusal("selection " + table, "is not a question of kind selection");
+    const auto refused_line = [&](const std::string& line, const std::string& sentence) {
+      const std::filesystem::path path = folder.path() / "bad.jsonl";
+      std::ofstream(path) << line << '\n';
+      check_refusal("selection " + path.string(), sentence);
+    };
+    refused_line("[1, 2]", "line 1 of");
+    refused_line(R"({"config":{"head_size":128,"dtype":"bfloat16","blocksize":16}})",
+                 "config has a field blocksize");
+    refused_line(R"({"config":{"head_size":128,"dtype":"bfloat16"},"device_capability":[9]})",
+                 "device_capability is [9]");
+    refused_line(R"({"config":{"head_size":128,"dtype":"bfloat16"},"device_capability":[9,0],)"
+                 R"("env":{"b12x":"old"}})",
+                 "env.b12x is old");
+    refused_line(R"({"config":{"head_size":128,"dtype":"bfloat16"},"device_capability":[9,0],)"
+                 R"("forced":"NOPE"})",
+                 "Unknown attention backend: 'NOPE'");
+  }
+}
