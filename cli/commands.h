@@ -16,6 +16,7 @@ void add_compare_command(CLI::App& app,
 void add_generate_command(CLI::App& app, int& exit_status);  ///< greedy text of a Llama
 void add_profile_command(CLI::App& app, int& exit_status);   ///< counters of a kernel
 void add_measure_command(CLI::App& app, int& exit_status);   ///< times of rungs and backends
+void add_select_command(CLI::App& app, int& exit_status);    ///< which backend, and why
 void add_replay_command(CLI::App& app, int& exit_status);    ///< a golden table, compared
 void add_lesson_command(CLI::App& app, int& exit_status);    ///< list or run lessons
 void add_check_command(CLI::App& app, int& exit_status);     ///< check an exercise

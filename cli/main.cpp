@@ -48,6 +48,7 @@ int run(int argc, char** argv) {
   pagelab::cli::add_generate_command(app, exit_status);
   pagelab::cli::add_profile_command(app, exit_status);
   pagelab::cli::add_measure_command(app, exit_status);
+  pagelab::cli::add_select_command(app, exit_status);
   pagelab::cli::add_replay_command(app, exit_status);
   pagelab::cli::add_lesson_command(app, exit_status);
   pagelab::cli::add_check_command(app, exit_status);

@@ -24,6 +24,7 @@ Selection refusal_of_forced(const std::string& name,
                             std::vector<std::string> reasons,
                             const std::string& printed_reasons) {
   Selection selection;
+  selection.candidates = {name};
   selection.invalid.push_back({name, std::move(reasons)});
   selection.error = {"ValueError",
                      "Selected backend AttentionBackendEnum." + name +
@@ -43,6 +44,7 @@ Selection ask_forced(const SelectionQuestion& question,
       return refusal_of_forced(name, {error.with_kind()}, "[" + error.with_kind() + "]");
     }
     Selection selection;
+    selection.candidates = {name};
     selection.error = {error.kind(), error.what()};
     return selection;
   }
@@ -51,6 +53,7 @@ Selection ask_forced(const SelectionQuestion& question,
   Selection selection;
   selection.selected = name;
   selection.facts = facts;
+  selection.candidates = {name};
   selection.valid = {name};
   selection.info = "Using AttentionBackendEnum." + name + " backend.";
   return selection;
@@ -112,6 +115,7 @@ std::optional<std::string> block_size_warning(const SelectionQuestion& question,
 Selection choose_automatically(const SelectionQuestion& question, const BackendRegistry& registry) {
   const std::vector<std::string_view>& priorities = backend_priorities(question);
   Selection selection;
+  selection.candidates.assign(priorities.begin(), priorities.end());
   for (const std::string_view name : priorities) {
     ask_candidate(question, std::string(name), registry, selection);
   }

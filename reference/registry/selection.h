@@ -28,6 +28,7 @@ struct SelectionError {
 struct Selection {
   std::optional<std::string> selected = {};   ///< the member; none: see `error`
   const BackendFacts* facts = nullptr;        ///< the row behind it; the registry must outlive it
+  std::vector<std::string> candidates = {};   ///< who was asked, the preferred one first
   std::vector<std::string> valid = {};        ///< valid candidates, the preferred one first
   std::vector<DeclinedBackend> invalid = {};  ///< the others, in order of preference
   std::optional<SelectionError> error = {};   ///< what is raised

@@ -11,18 +11,19 @@
 #include "tests/support/scratch_folder.h"
 
 using namespace pagelab;
+using test::check_refusal;
 using test::CommandResult;
 using test::run_pagelab;
 
 namespace {
 
-constexpr int kAgrees = 0, kALineDiffers = 1, kRequestWasWrong = 2;
+constexpr int kLinesAgree = 0, kALineDiffers = 1;
 
 std::string golden_table(const std::string& kind) {
   return (test::golden_dir() / "registry" / (kind + ".jsonl")).string();
 }
 
-std::string contents_of(const std::filesystem::path& path) {
+std::string text_of_table(const std::filesystem::path& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -37,15 +38,6 @@ std::filesystem::path table_with_answer(const test::ScratchFolder& folder,
   return path;
 }
 
-// One sentence on one line, which names what is wrong.
-void check_refusal(const std::string& arguments, const std::string& sentence) {
-  CAPTURE(arguments);
-  const CommandResult run = run_pagelab("replay " + arguments);
-  CHECK(run.exit_status == kRequestWasWrong);
-  CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
-  CHECK_MESSAGE(run.output.find(sentence) != std::string::npos, run.output);
-}
-
 }  // namespace
 
 TEST_SUITE("pagelab replay") {
@@ -55,11 +47,11 @@ TEST_SUITE("pagelab replay") {
       const std::string answers = (folder.path() / kind).string();
       const CommandResult run =
           run_pagelab("replay " + kind + " " + golden_table(kind) + " --answers " + answers);
-      CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+      CHECK_MESSAGE(run.exit_status == kLinesAgree, run.output);
       CHECK(std::count(run.output.begin(), run.output.end(), '\n') == 1);
       // Theirs have a blank after each comma and colon.
-      std::string written = contents_of(answers);
-      std::string golden = contents_of(golden_table(kind));
+      std::string written = text_of_table(answers);
+      std::string golden = text_of_table(golden_table(kind));
       std::erase(written, ' ');
       std::erase(golden, ' ');
       CHECK(written == golden);
@@ -79,21 +71,21 @@ TEST_SUITE("pagelab replay") {
   TEST_CASE("an answer that the line does not hold is not compared") {
     const test::ScratchFolder folder;
     CHECK(run_pagelab("replay selector " + table_with_answer(folder, "FLASH_ATTN").string())
-              .exit_status == kAgrees);
+              .exit_status == kLinesAgree);
   }
 
   TEST_CASE("what is no table or no kind or no question is refused in one sentence") {
     const test::ScratchFolder folder;
     const std::string table = table_with_answer(folder, "FLASH_ATTN").string();
-    check_refusal("selektion " + table,
+    check_refusal("replay selektion " + table,
                   "there is no kind of golden table selektion; the kinds are selection, selector; "
                   "did you mean selection?");
-    check_refusal("selection " + folder.path().string(), "cannot be read");
-    check_refusal("selection " + table, "is not a question of kind selection");
+    check_refusal("replay selection " + folder.path().string(), "cannot be read");
+    check_refusal("replay selection " + table, "is not a question of kind selection");
     const auto refused_line = [&](const std::string& line, const std::string& sentence) {
       const std::filesystem::path path = folder.path() / "bad.jsonl";
       std::ofstream(path) << line << '\n';
-      check_refusal("selection " + path.string(), sentence);
+      check_refusal("replay selection " + path.string(), sentence);
     };
     refused_line("[1, 2]", "line 1 of");
     refused_line(R"({"config":{"head_size":128,"dtype":"bfloat16","blocksize":16}})",

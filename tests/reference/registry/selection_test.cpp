@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "reference/registry/model_shapes.h"
 #include "reference/registry/raised_error.h"
 #include "reference/registry/selection.h"
 #include "reference/registry/selector.h"
@@ -181,6 +182,22 @@ TEST_SUITE("selection") {
     CHECK(kv_cache_dtype_after_selection("FLASHMLA_SPARSE", "nvfp4_ds_mla") == "nvfp4_ds_mla");
     CHECK(kv_cache_dtype_after_selection("FLASHINFER_MLA_SPARSE_SM120", "auto") == "fp8_ds_mla");
     CHECK(kv_cache_dtype_after_selection("FLASHINFER_MLA_SPARSE", "fp8") == "fp8");
+  }
+
+  TEST_CASE("every model of the table finds a backend on an H100 and a B200 for all its layers") {
+    CHECK(model_shapes().size() >= 20);
+    for (const ModelShape& shape : model_shapes()) {
+      CAPTURE(shape.name);
+      CHECK(&find_model_shape(std::string(shape.name)) == &shape);
+      for (const DeviceCapability capability : {kH100, kB200}) {
+        for (SelectionQuestion question : questions_of_layers(shape)) {
+          question.capability = capability;
+          question.config.dtype = "bfloat16";
+          question.config.kv_cache_dtype = "auto";
+          CHECK(choice_for(question).selected.has_value());
+        }
+      }
+    }
   }
 
   TEST_CASE("no random question crashes and every backend not chosen has a reason") {

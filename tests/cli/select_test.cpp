@@ -1,0 +1,87 @@
+// pagelab select as a user meets it.
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/support/run_command.h"
+
+using namespace pagelab;
+using test::check_refusal;
+using test::CommandResult;
+using test::run_pagelab;
+
+namespace {
+
+// The choice's own line, which comes first.
+std::string first_line_of_select(const std::string& arguments) {
+  const std::string output = run_pagelab("select " + arguments).output;
+  return output.substr(0, output.find('\n'));
+}
+
+}  // namespace
+
+TEST_SUITE("pagelab select") {
+  TEST_CASE("a newcomer learns which backend serves a model on a GPU") {
+    CHECK(first_line_of_select("--model llama-3-8b --gpu h100") ==
+          "full_attention on 9.0: FLASH_ATTN, blocks of 16");
+    CHECK(first_line_of_select("--model llama-3-8b --gpu B200") ==
+          "full_attention on 10.0: FLASHINFER, blocks of 16");
+    CHECK(first_line_of_select("--model deepseek-v3 --gpu 9.0 --kv-cache-dtype fp8") ==
+          "mla_attention on 9.0: FLASHMLA, blocks of 64");
+    // Both kinds of its layers have sinks, which version 2 of FlashAttention lacks.
+    const CommandResult run = run_pagelab("select --model gpt-oss-20b --gpu a100");
+    CHECK(run.output.find("full_attention on 8.0: TRITON_ATTN") != std::string::npos);
+    CHECK(run.output.find("sliding_window on 8.0: TRITON_ATTN") != std::string::npos);
+  }
+
+  TEST_CASE("explain says why not and what would help") {
+    const CommandResult run =
+        run_pagelab("select --head-size 128 --gpu l4 --kv-cache-dtype fp8_e5m2 --explain");
+    CHECK(run.exit_status == 0);
+    CHECK_MESSAGE(run.output.find("    FLASH_ATTN is not:\n"
+                                  "      kv_cache_dtype not supported\n"
+                                  "        would go away with: --kv-cache-dtype auto, float16 or "
+                                  "bfloat16\n") != std::string::npos,
+                  run.output);
+    CHECK(run.output.find("FLASHINFER is valid, chosen\n") != std::string::npos);
+  }
+
+  TEST_CASE("a layer that nobody serves sets the exit status and every candidate has its reason") {
+    const CommandResult run = run_pagelab("select --model llama-3-8b --gpu h100 --block-size 8");
+    CHECK(run.exit_status == 1);
+    CHECK(run.output.find("ValueError: No valid attention backend found") != std::string::npos);
+    CHECK(run_pagelab("select --head-size 64 --gpu h100 --attention-backend NO_ATTENTION --explain")
+              .exit_status == 1);
+    CHECK(run_pagelab("select --head-size 64 --gpu h100 --attention-backend custom").exit_status ==
+          1);
+  }
+
+  TEST_CASE("json holds every kind of layer with candidates and reasons") {
+    const CommandResult run = run_pagelab("select --model gemma-3-4b --gpu h100 --json");
+    CHECK(run.exit_status == 0);
+    CHECK(run.output.find(R"("kind": "full_attention")") != std::string::npos);
+    CHECK(run.output.find(R"("kind": "sliding_window")") != std::string::npos);
+    CHECK(run.output.find(R"("selected": "TRITON_FLASH_ATTN")") != std::string::npos);
+  }
+
+  TEST_CASE("what is missing or misspelt or said twice is refused in one sentence") {
+    check_refusal("select --gpu h100", "select needs a layer");
+    check_refusal("select --head-size 64", "select needs a GPU");
+    check_refusal("select --model llama-3-8 --gpu h100", "did you mean llama-3-8b?");
+    check_refusal("select --model llama-3-8b --gpu h1000", "did you mean h100?");
+    check_refusal("select --model llama-3-8b --head-size 64 --gpu h100", "leave --head-size");
+    check_refusal("select --head-size 0 --gpu h100", "--head-size is 0; it may be 1 to");
+    check_refusal("select --head-size 64 --gpu h100 --block-size -16", "--block-size is -16");
+    check_refusal("select --head-size 64 --gpu h100 --kv-cache-dtype fp9", "did you mean fp8");
+    check_refusal("select --head-size 64 --gpu h100 --dtype half", "--dtype is half");
+    check_refusal("select --head-size 64 --gpu h100 --attn-type encode", "did you mean encoder?");
+    check_refusal("select --head-size 64 --gpu h100 --without FLASHATTN",
+                  "did you mean FLASH_ATTN");
+    check_refusal("select --head-size 64 --gpu h100 --attention-backend FLASH_ATN",
+                  "did you mean FLASH_ATTN?");
+    check_refusal(
+        "select --head-size 64 --gpu h100 --attention-backend auto --attention-config.backend auto",
+        "say the same thing twice");
+  }
+}
