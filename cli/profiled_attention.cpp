@@ -171,25 +171,30 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                      head_size,
                      block_size,
                      element_bytes});
-  const Shape attend({{"num_reqs", 3, 1, 1024, "requests, with one query token each"},
-                      {"seq_len", 37, 1, 65536, "keys of the first request; 5 fewer each time"},
-                      {"num_query_heads", 4, 1, 128, "a multiple of num_kv_heads"},
-                      num_kv_heads,
-                      head_size,
-                      block_size,
-                      element_bytes});
+  // Tensor cores take 16 bits: paged_decode/7 and paged_prefill.
+  const ShapeField two_bytes = {"element_bytes", 2, 2, 4, "4: float32; 2: bfloat16"};
+  constexpr std::size_t kTensorCoreDecode = 6;
+  const auto attend = [&](const ShapeField& bytes) {
+    return Shape({{"num_reqs", 3, 1, 1024, "requests, with one query token each"},
+                  {"seq_len", 37, 1, 65536, "keys of the first request; 5 fewer each time"},
+                  {"num_query_heads", 4, 1, 128, "a multiple of num_kv_heads"},
+                  num_kv_heads,
+                  head_size,
+                  block_size,
+                  bytes});
+  };
   const auto add_write = [&](const char* name, KernelTable<CacheWriteParams> KernelSet::*table) {
     kernels.push_back({name, write, [table](const DevicePtr& device, const Shape& shape) {
                          launch_cache_write(device, shape, table);
                        }});
   };
   const auto add_attend = [&](const char* name, std::size_t index) {
-    kernels.push_back({name, attend, [index](const DevicePtr& device, const Shape& shape) {
+    const Shape shape = attend(index == kTensorCoreDecode ? two_bytes : element_bytes);
+    kernels.push_back({name, shape, [index](const DevicePtr& device, const Shape& chosen) {
                          const KernelSet set = kernels_of(*device);
-                         launch_attention(device, shape, 1, set.paged_decode[index]);
+                         launch_attention(device, chosen, 1, set.paged_decode[index]);
                        }});
   };
-  // Tensor cores take 16 bits.
   const Shape prefill({{"num_reqs", 2, 1, 1024, "requests"},
                        {"query_len", 40, 1, 65536, "queries of each request, its last tokens"},
                        {"seq_len", 70, 1, 65536, "keys of the first request; 5 fewer each time"},
@@ -197,7 +202,7 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                        num_kv_heads,
                        head_size,
                        block_size,
-                       {"element_bytes", 2, 2, 4, "4: float32; 2: bfloat16"}});
+                       two_bytes});
   const auto add_prefill = [&](const char* name, auto ladder, std::size_t index) {
     kernels.push_back({name, prefill, [=](const DevicePtr& device, const Shape& shape) {
                          const KernelSet set = kernels_of(*device);

@@ -25,8 +25,9 @@
 //          conversion of 16-bit elements, their fma, and the sums over eight lanes. A tensor core takes 16 bits as
 //          they are and adds by itself, even though most of its rows are idle: 207 million instructions. And
 //          where a thread block waited for its block table, a warp now locates its own keys; in a batch of decodes
-//          the row's request is known without a search (reduce_base_2.cuh). 64 × 8192 keys: 0.56 ms instead of
-//          0.80 on an H200 (shapes and log: 3_cta.cuh), 87 % of the rate at which a kernel there only reads.
+//          the row's request is known without a search (reduce_base_2.cuh). 64 × 8192 keys: 0.57 ms instead of
+//          0.81 on an H200 (docs/measurements/2026-11-30-h200.txt; shapes: 3_cta.cuh), 87 % of the rate at which a
+//          kernel there only reads.
 // Order    a score's product is summed by tensor cores (docs/tensor_cores.md), 16 elements at a time in increasing
 //          order. A tile joins its warp's state in base 2: with the new maximum, acc and the lanes' parts of l are
 //          multiplied by 2^(old − new); a lane adds its four weights to its part of l; the weights, rounded to 16

@@ -29,11 +29,12 @@
 //          neighbours in the grid, and share keys and values in L2. Sums are not multiplied by 1: if no row of a
 //          warp has a new maximum, the rescaling is left out. Registers are for sums: what a thread block seldom
 //          needs lies in shared memory, queries are loaded anew for each tile, a place in a swizzled row is an xor
-//          away from the one before. 16,384 tokens: 239 TFLOP/s instead of 14 on an H200 (shape and log:
-//          1_tiled.cuh), 35 % of a product of cuBLAS.
-//          Tried and left out, on the same machine: 32 rows a warp read each tile half as often but leave two
-//          warps a scheduler (195 TFLOP/s); every other warp half a tile behind, so that one part's exponentials
-//          meet another's products (239, for more shared memory).
+//          away from the one before. 16,384 tokens: 231 TFLOP/s instead of 14 on an H200 (one NVIDIA H200,
+//          2026-11-30, docs/measurements/2026-11-30-h200.txt; shape: 1_tiled.cuh), 30 % of a product of cuBLAS.
+//          Tried and left out (the same log, another program, in which this one has 239): 32 rows a warp read each
+//          tile half as often but leave two warps a scheduler (195); every other warp half a tile behind, so that one
+//          part's exponentials meet another's products (240, for more shared memory); a warp that multiplies the
+//          next tile's keys while it computes this one's exponentials (203, for more registers).
 // Order    that of rung 2, and the same bits.
 // Expects  what rung 2 does. fp8 caches, whose elements have to be converted on the way, are read through
 //          registers.
