@@ -53,7 +53,7 @@ std::string short_number(double value) {
     value /= 1000.0;
     ++prefix;
   }
-  return fmt::format("{:g}{}", value, kPrefixes[prefix]);
+  return fmt::format("{:.3g}{}", value, kPrefixes[prefix]);
 }
 
 std::string axes(const Plot& plot) {
