@@ -68,10 +68,9 @@ inline namespace PAGELAB_TARGET {
 /// The constants of rung 7, and its launcher.
 struct DecodeTensorCores {
   static constexpr const char* kName = "paged_decode/7_tensor_cores";  ///< for messages
-  static constexpr int kHeads = 16;     ///< query heads of a pack: rows of an mma
-  static constexpr int kTileKeys = 16;  ///< keys of a warp's tile
-  static constexpr int kTiles = kPartitionLen / kTileKeys;  ///< of a partition
-  static constexpr int kWarps = kDecodeWarps;
+  static constexpr int kHeads = 16;            ///< query heads of a pack: rows of an mma
+  static constexpr int kTileKeys = 16;         ///< keys of a warp's tile
+  static constexpr int kWarps = kDecodeWarps;  ///< of a thread block
 
   /// Tiles of a warp in shared memory.
   template <int kHead>
@@ -84,6 +83,7 @@ struct DecodeTensorCores {
   /// lie in different banks.
   template <int kHead>
   static constexpr int kOutputStride = kHead + 8;
+  /// The rings of all warps, then the places of the partition's tokens.
   template <int kHead>
   static constexpr std::size_t kSharedBytes = kWarps* kStages<kHead> * 2 * kTileElements<kHead> *
                                                   2 +
@@ -94,10 +94,10 @@ struct DecodeTensorCores {
   static void launch(const PagedAttentionParams& params);
 };
 
-// What a warp knows of two rows of scores: heads `group` and `group + 8` of the pack.
+/// What a warp knows of two rows of scores: heads `group` and `group + 8` of the pack.
 struct HeadPair {
-  float m[2];  // largest exponent so far, in base 2; all four lanes of a group have it
-  float l[2];  // sum of the weights that this lane has computed
+  float m[2];  ///< largest exponent so far, in base 2; all four lanes of a group have it
+  float l[2];  ///< sum of the weights that this lane has computed
 };
 
 template <typename Query, typename Stored, int kHead>
