@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/cli/refusal.h"
 #include "tests/support/environment.h"
 #include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "tests/cli/refusal.h"
 #include "tests/support/run_command.h"
 
 using namespace pagelab;

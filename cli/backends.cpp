@@ -1,0 +1,185 @@
+// pagelab backends: the catalogue's tables, and what one backend says of itself.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/option_values.h"
+#include "reference/contract/refuse.h"
+#include "reference/contract/suggestion.h"
+#include "reference/registry/catalogue.h"
+#include "reference/registry/feature_cells.h"
+#include "reference/registry/feature_table.h"
+#include "reference/registry/gpu_names.h"
+#include "reference/registry/python_text.h"
+
+namespace pagelab::cli {
+namespace {
+
+struct BackendsOptions {
+  std::string name;
+  std::string gpu = "9.0";
+  bool markdown = false;
+  bool priorities = false;
+};
+
+const char* const kFootnotes =
+    "* the version of FlashAttention that the GPU leads to, unless --attention-config says "
+    "another.\n"
+    "† the kernels that FlashInfer drives on that GPU.\n";
+
+// Characters that a terminal shows, not bytes.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
+  }));
+}
+
+void print_markdown(const FeatureTable& table) {
+  fmt::print("## {}\n\n| {} |\n|", table.title, fmt::join(table.columns, " | "));
+  for (std::size_t column = 0; column < table.columns.size(); ++column) fmt::print("---|");
+  fmt::print("\n");
+  for (const std::vector<std::string>& row : table.rows) {
+    fmt::print("| {} |\n", fmt::join(row, " | "));
+  }
+  fmt::print("\n");
+}
+
+void print_text(const FeatureTable& table) {
+  std::vector<std::size_t> widths(table.columns.size(), 0);
+  std::vector<std::vector<std::string>> lines = {table.columns};
+  lines.insert(lines.end(), table.rows.begin(), table.rows.end());
+  for (const std::vector<std::string>& line : lines) {
+    for (std::size_t column = 0; column < line.size(); ++column) {
+      widths[column] = std::max(widths[column], width_of(line[column]));
+    }
+  }
+  fmt::print("{}\n", table.title);
+  for (const std::vector<std::string>& line : lines) {
+    std::string text;
+    for (std::size_t column = 0; column < line.size(); ++column) {
+      text += "  " + line[column] + std::string(widths[column] - width_of(line[column]), ' ');
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", text);
+  }
+  fmt::print("\n");
+}
+
+void print_tables(const BackendsOptions& options) {
+  const YesNo words = options.markdown ? YesNo{"✅", "❌"} : YesNo{};
+  const std::vector<FeatureTable> tables =
+      options.priorities ? priority_tables() : feature_tables(words);
+  for (const FeatureTable& table : tables) {
+    options.markdown ? print_markdown(table) : print_text(table);
+  }
+  if (!options.priorities) fmt::print("{}", kFootnotes);
+}
+
+const BackendFacts& find_backend(const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto* rows : {&attention_backends(), &mamba_attention_backends()}) {
+    for (const BackendFacts* row : *rows) {
+      if (row->name == name) return *row;
+      names.emplace_back(row->name);
+    }
+  }
+  refuse("there is no backend {}; there are {}{}", name, fmt::join(names, ", "),
+         end_with_suggestion(name, names));
+}
+
+void print_line(const char* what, std::string_view text) {
+  if (!text.empty()) fmt::print("  {:26}{}\n", what, text);
+}
+
+std::string graph_cell(const BackendFacts& facts, const SelectionQuestion& question) {
+  static const std::vector<std::string> kNames = {"NEVER", "UNIFORM_SINGLE_TOKEN_DECODE",
+                                                  "UNIFORM_BATCH", "ALWAYS"};
+  if (!facts.cudagraph) return "it depends";
+  return kNames[static_cast<std::size_t>((*facts.cudagraph)(question))];
+}
+
+std::string features_of(const BackendFacts& facts, const SelectionQuestion& question) {
+  const std::vector<std::pair<const char*, const Fact<bool>*>> features = {
+      {"MLA alone", &facts.is_mla},
+      {"sparse alone", &facts.is_sparse},
+      {"recurrent state", &facts.is_ssm},
+      {"sinks", &facts.supports_sink},
+      {"prefix masks", &facts.supports_mm_prefix},
+      {"per-head scales", &facts.supports_per_head_quant_scales},
+      {"sliding window", &facts.supports_sliding_window},
+      {"R-SWA", &facts.supports_rswa},
+      {"non-causal", &facts.supports_non_causal},
+      {"batch invariance", &facts.supports_batch_invariance},
+      {"KV connector", &facts.supports_kv_connector},
+      {"PCP", &facts.supports_pcp},
+      {"DCP", &facts.supports_dcp},
+      {"adaptive verification", &facts.supports_device_cpu_query_lens_mismatch},
+      {"ALiBi of a root", &facts.supports_alibi_sqrt}};
+  std::vector<std::string> names;
+  for (const auto& [name, fact] : features) {
+    if ((*fact)(question)) names.emplace_back(name);
+  }
+  return comma_separated(names);
+}
+
+void print_backend(const BackendFacts& facts, DeviceCapability capability) {
+  SelectionQuestion question;
+  question.capability = capability;
+  fmt::print("{}: {}\n", facts.name, facts.description);
+  const std::string_view path = facts.path.value_or("");
+  print_line("class", path.empty() ? "none: it must be registered before use" : path);
+  if (facts.class_name.empty()) return;
+  print_line("calls itself", facts.get_name);
+  print_line("needs", facts.package);
+  print_line("GPUs", capabilities_cell(facts));
+  fmt::print("  on {}:\n", to_string(capability));
+  print_line("dtypes", dtypes_cell(facts));
+  print_line("cache dtypes", kv_cache_dtypes_cell(facts, question));
+  print_line("kernel block sizes", block_sizes_cell(facts, question));
+  print_line("an open block size is", std::to_string(preferred_block_size(facts, question, 16)));
+  print_line("head sizes", head_sizes_cell(facts, question));
+  print_line("attention", attn_types_cell(facts));
+  print_line("features", features_of(facts, question));
+  print_line("CUDA graphs", graph_cell(facts, question));
+  print_line("  which depends", facts.cudagraph_depends);
+  if (facts.kv_page) {
+    const KvPage& page = *facts.kv_page;
+    print_line("page",
+               fmt::format("[{}, {}, {}, {}]", page.blocks, page.heads, page.states, page.content));
+    print_line("  its content", page.meaning);
+    print_line("  quantised", facts.quantised_page);
+  }
+  print_line("physical layouts",
+             facts.kv_cache_layouts.empty() ? "any" : comma_separated(facts.kv_cache_layouts));
+  print_line("notes", facts.notes);
+}
+
+void run_backends(const BackendsOptions& options) {
+  if (options.name.empty()) {
+    print_tables(options);
+  } else {
+    print_backend(find_backend(options.name), capability_of_gpu(options.gpu));
+  }
+}
+
+}  // namespace
+
+void add_backends_command(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand(
+      "backends", "what vLLM 0.32.0's attention backends can do, as tables, or one of them");
+  auto options = std::make_shared<BackendsOptions>();
+  CLI::Option* name =
+      command->add_option("name", options->name, "explain this one")->check(not_empty());
+  command->add_option("--gpu", options->gpu, "for NAME: the GPU that is asked about")
+      ->capture_default_str()
+      ->needs(name);
+  command->add_flag("--markdown", options->markdown, "the tables in Markdown")->excludes(name);
+  command->add_flag("--priorities", options->priorities, "in which order they are tried")
+      ->excludes(name);
+  command->callback([options] { run_backends(*options); });
+}
+
+}  // namespace pagelab::cli

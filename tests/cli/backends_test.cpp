@@ -1,0 +1,34 @@
+// pagelab backends as a user meets it.
+
+#include <doctest/doctest.h>
+
+#include "tests/cli/refusal.h"
+#include "tests/support/run_command.h"
+
+using namespace pagelab;
+using test::check_refusal;
+using test::run_pagelab;
+
+TEST_SUITE("pagelab backends") {
+  TEST_CASE("the tables come as text and as Markdown and one backend is explained") {
+    const std::string text = run_pagelab("backends").output;
+    CHECK(text.find("Ordinary layers\n  Backend") == 0);
+    CHECK(text.find("State space\n") != std::string::npos);
+    const std::string markdown = run_pagelab("backends --markdown").output;
+    CHECK(markdown.find("| FLASH_ATTN | FA3* | fp16, bf16 |") != std::string::npos);
+    CHECK(markdown.find("✅") != std::string::npos);
+    const std::string priorities = run_pagelab("backends --priorities").output;
+    CHECK(priorities.find("  1         FLASHINFER\n") != std::string::npos);
+    const std::string explained = run_pagelab("backends FLASHMLA --gpu h100").output;
+    CHECK(explained.find("  an open block size is     64\n") != std::string::npos);
+    CHECK(run_pagelab("backends TORCH_SDPA").output.find("none: it must be registered") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("a name that is no backend and options that do not go together are refused") {
+    check_refusal("backends FLASH_ATN", "did you mean FLASH_ATTN?");
+    check_refusal("backends FLASH_ATTN --gpu h1000", "did you mean h100?");
+    check_refusal("backends FLASH_ATTN --markdown", "--markdown");
+    check_refusal("backends --gpu h100", "--gpu");
+  }
+}
