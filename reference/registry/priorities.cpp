@@ -7,7 +7,7 @@ namespace {
 
 using Names = std::vector<std::string_view>;
 
-// With an fp8 cache, or few heads a GPU, FlashInfer's sparse kernel is the faster one.
+// With a quantised cache, or few heads a GPU, vLLM tries FlashInfer's sparse kernel before FlashMLA's.
 constexpr std::int64_t kFewHeads = 16;
 
 const Names& mla_priorities_on_10(const SelectionQuestion& question) {
