@@ -59,7 +59,10 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "{} See 'pagelab --help' for what is allowed.\n", sentence_of(error));
+    // Here the subcommand is a known one, or an option of pagelab itself.
+    const std::string command = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
+    fmt::print(stderr, "{} See 'pagelab {}--help' for what is allowed.\n", sentence_of(error),
+               command);
     return kRequestWasWrong;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
