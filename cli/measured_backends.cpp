@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <numeric>
-#include <random>
 
 #include "cli/measurements.h"
 #include "gpu/backends/catalog.h"
@@ -13,15 +11,6 @@
 
 namespace pagelab::cli {
 namespace {
-
-Tensor random_numbers(const Shape& shape, DType dtype) {
-  Tensor numbers(DType::kFloat32, shape);
-  std::mt19937 random(7);
-  for (std::int64_t index = 0; index < numbers.size(); ++index) {
-    numbers.data<float>()[index] = static_cast<float>(random()) * 0x1p-31f - 1.0f;
-  }
-  return convert(numbers, dtype);
-}
 
 // A cache of the same random numbers over and over.
 KvCache random_cache(const MeasuredShape& shape, const MeasuredLayer& layer) {
@@ -32,7 +21,7 @@ KvCache random_cache(const MeasuredShape& shape, const MeasuredLayer& layer) {
   spec.head_size = spec.head_size_v = layer.head_size;
   spec.dtype = layer.dtype;
   KvCache cache(spec);
-  const Tensor period = random_numbers({std::int64_t{1} << 20}, layer.dtype);
+  const Tensor period = measured_numbers({std::int64_t{1} << 20}, layer.dtype);
   for (Tensor& array : cache.arrays()) {
     std::byte* const bytes = static_cast<std::byte*>(array.bytes());
     for (std::int64_t first = 0; first < array.size_in_bytes(); first += period.size_in_bytes()) {
@@ -41,21 +30,6 @@ KvCache random_cache(const MeasuredShape& shape, const MeasuredLayer& layer) {
     }
   }
   return cache;
-}
-
-CommonAttentionMetadata metadata_of(const MeasuredShape& shape, const MeasuredLayer& layer) {
-  CommonAttentionMetadata metadata;
-  const std::int64_t blocks_per_req = blocks_for_tokens(shape.seq_len, layer.block_size);
-  metadata.block_table = BlockTable::unused(shape.num_reqs, blocks_per_req);
-  std::iota(metadata.block_table.entries.begin(), metadata.block_table.entries.end(), 0);
-  std::shuffle(metadata.block_table.entries.begin(), metadata.block_table.entries.end(),
-               std::mt19937(7));
-  for (std::int64_t req_idx = 0; req_idx < shape.num_reqs; ++req_idx) {
-    metadata.query_start_loc.push_back(static_cast<std::int32_t>((req_idx + 1) * shape.query_len));
-    metadata.seq_lens.push_back(static_cast<std::int32_t>(shape.seq_len));
-  }
-  metadata.slot_mapping.assign(static_cast<std::size_t>(shape.num_tokens()), kNoSlot);
-  return metadata;
 }
 
 // Once to warm up, then three times.
@@ -82,9 +56,9 @@ std::vector<Measurement> measure_backends(const std::string& target,
   AttentionVariant variant;
   variant.scale = 1.0 / std::sqrt(static_cast<double>(layer.head_size));
   const Tensor query =
-      random_numbers({shape.num_tokens(), layer.num_query_heads, layer.head_size}, layer.dtype);
+      measured_numbers({shape.num_tokens(), layer.num_query_heads, layer.head_size}, layer.dtype);
   const Tensor key =
-      random_numbers({shape.num_tokens(), layer.num_kv_heads, layer.head_size}, layer.dtype);
+      measured_numbers({shape.num_tokens(), layer.num_kv_heads, layer.head_size}, layer.dtype);
 
   std::vector<Measurement> measurements;
   for (const BackendChoice& choice : all_backends()) {

@@ -1,33 +1,24 @@
 // The rungs of `pagelab measure attention`, on arrays that stay on the device.
 
 #include <algorithm>
-#include <numeric>
-#include <random>
 
 #include "cli/measurements.h"
 #include "gpu/backends/kernels_of.h"
 #include "gpu/runtime/device_array.h"
 #include "gpu/runtime/matrix_rate.h"
-#include "reference/cache/block_table.h"
 
 namespace pagelab::cli {
 namespace {
 
 using DevicePtr = std::shared_ptr<Device>;
 
-// Random numbers from −1 to 1 in any format, the same ones again after a million. (Equal ones would let a GPU clock
-// higher.)
+// The numbers of the measurements, the same ones again after a million.
 DeviceArray random_numbers(const DevicePtr& device,
                            std::int64_t count,
                            DType dtype,
                            const char* name) {
   constexpr std::int64_t kPeriod = std::int64_t{1} << 20;
-  Tensor period(DType::kFloat32, {std::min(count, kPeriod)});
-  std::mt19937 random(7);
-  for (std::int64_t index = 0; index < period.size(); ++index) {
-    period.data<float>()[index] = static_cast<float>(random()) * 0x1p-31f - 1.0f;
-  }
-  const Tensor numbers = convert(period, dtype);
+  const Tensor numbers = measured_numbers({std::min(count, kPeriod)}, dtype);
   const std::size_t bytes = static_cast<std::size_t>(count * bytes_of(dtype));
   const std::size_t bytes_of_period = static_cast<std::size_t>(numbers.size_in_bytes());
   DeviceArray array(device, bytes, name);
@@ -43,23 +34,15 @@ class Arrays {
  public:
   Arrays(const DevicePtr& device, const MeasuredShape& shape, const MeasuredLayer& layer)
       : device_(device) {
-    const std::int64_t blocks_per_req = blocks_for_tokens(shape.seq_len, layer.block_size);
-    std::vector<std::int32_t> blocks(static_cast<std::size_t>(shape.num_reqs * blocks_per_req));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7));
-    std::vector<std::int32_t> start_loc;
-    for (std::int64_t req_idx = 0; req_idx <= shape.num_reqs; ++req_idx) {
-      start_loc.push_back(static_cast<std::int32_t>(req_idx * shape.query_len));
-    }
-    const std::vector<std::int32_t> lens(static_cast<std::size_t>(shape.num_reqs),
-                                         static_cast<std::int32_t>(shape.seq_len));
+    const CommonAttentionMetadata batch = metadata_of(shape, layer);
+    const std::vector<std::int32_t>& blocks = batch.block_table.entries;
     const std::vector<float> ones(static_cast<std::size_t>(layer.num_kv_heads), 1.0f);
     const std::int64_t num_rows = shape.num_tokens() * layer.num_query_heads;
     const std::int64_t cache_size = static_cast<std::int64_t>(blocks.size()) * layer.block_size *
                                     layer.num_kv_heads * layer.head_size;
     block_table_ = DeviceArray::copy_of(device, blocks, "block_table");
-    query_start_loc_ = DeviceArray::copy_of(device, start_loc, "query_start_loc");
-    seq_lens_ = DeviceArray::copy_of(device, lens, "seq_lens");
+    query_start_loc_ = DeviceArray::copy_of(device, batch.query_start_loc, "query_start_loc");
+    seq_lens_ = DeviceArray::copy_of(device, batch.seq_lens, "seq_lens");
     scales_ = DeviceArray::copy_of(device, ones, "scales");
     query_ = random_numbers(device, num_rows * layer.head_size, layer.dtype, "query");
     keys_ = random_numbers(device, cache_size, layer.dtype, "key_cache");
@@ -67,7 +50,7 @@ class Arrays {
     output_ =
         DeviceArray(device, static_cast<std::size_t>(num_rows * layer.head_size) * 4, "output");
     lse_ = DeviceArray(device, static_cast<std::size_t>(num_rows) * 4, "lse");
-    set_params(shape, layer, blocks_per_req);
+    set_params(shape, layer, batch.block_table.max_blocks_per_req);
   }
 
   // Launches a rung once. Whatever it needs beside the arrays was made by prepare().

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <random>
 
 #include "reference/contract/error.h"
 
@@ -84,6 +87,30 @@ Work work_of(const MeasuredShape& shape, const MeasuredLayer& layer, std::int64_
                    real(bytes_of(layer.dtype)) +
                real(shape.num_tokens() * layer.num_query_heads * layer.head_size * query_bytes);
   return work;
+}
+
+CommonAttentionMetadata metadata_of(const MeasuredShape& shape, const MeasuredLayer& layer) {
+  CommonAttentionMetadata metadata;
+  const std::int64_t blocks_per_req = blocks_for_tokens(shape.seq_len, layer.block_size);
+  metadata.block_table = BlockTable::unused(shape.num_reqs, blocks_per_req);
+  std::iota(metadata.block_table.entries.begin(), metadata.block_table.entries.end(), 0);
+  std::shuffle(metadata.block_table.entries.begin(), metadata.block_table.entries.end(),
+               std::mt19937(7));
+  for (std::int64_t req_idx = 0; req_idx < shape.num_reqs; ++req_idx) {
+    metadata.query_start_loc.push_back(static_cast<std::int32_t>((req_idx + 1) * shape.query_len));
+    metadata.seq_lens.push_back(static_cast<std::int32_t>(shape.seq_len));
+  }
+  metadata.slot_mapping.assign(static_cast<std::size_t>(shape.num_tokens()), kNoSlot);
+  return metadata;
+}
+
+Tensor measured_numbers(const Shape& shape, DType dtype) {
+  Tensor numbers(DType::kFloat32, shape);
+  std::mt19937 random(7);
+  for (std::int64_t index = 0; index < numbers.size(); ++index) {
+    numbers.data<float>()[index] = static_cast<float>(random()) * 0x1p-31f - 1.0f;
+  }
+  return convert(numbers, dtype);
 }
 
 void require_valid(const MeasuredLayer& layer) {

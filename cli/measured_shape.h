@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reference/tensor/dtype.h"
+#include "reference/contract/attention_step.h"
 
 namespace pagelab::cli {
 
@@ -49,6 +49,14 @@ MeasuredShape shape_of(const std::string& text);
 /// \param layer         heads
 /// \param output_bytes  of an element of the output
 Work work_of(const MeasuredShape& shape, const MeasuredLayer& layer, std::int64_t output_bytes);
+
+/// The batch of a shape: its blocks in random order, the same each time; no token is stored.
+CommonAttentionMetadata metadata_of(const MeasuredShape& shape, const MeasuredLayer& layer);
+
+/// Random numbers from −1 to 1, the same each time. Equal ones would let a GPU clock higher.
+/// \param shape  of the tensor
+/// \param dtype  of its elements
+Tensor measured_numbers(const pagelab::Shape& shape, DType dtype);
 
 /// \throws Error  if the numbers of a layer do not go together
 void require_valid(const MeasuredLayer& layer);

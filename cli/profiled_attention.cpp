@@ -171,9 +171,13 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                      head_size,
                      block_size,
                      element_bytes});
-  // Tensor cores take 16 bits: paged_decode/7 and paged_prefill.
+  // What a rung of tensor cores takes.
   const ShapeField two_bytes = {"element_bytes", 2, 2, 4, "4: float32; 2: bfloat16"};
-  constexpr std::size_t kTensorCoreDecode = 6;
+  const auto takes_float32 = [](const TableRung<PagedAttentionParams>& rung) {
+    PagedAttentionParams params;  // of float32 queries and cache
+    params.head_size = params.head_size_v = 64;
+    return rung.refusal == nullptr || rung.refusal(params).empty();
+  };
   const auto attend = [&](const ShapeField& bytes) {
     return Shape({{"num_reqs", 3, 1, 1024, "requests, with one query token each"},
                   {"seq_len", 37, 1, 65536, "keys of the first request; 5 fewer each time"},
@@ -188,9 +192,9 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                          launch_cache_write(device, shape, table);
                        }});
   };
-  const auto add_attend = [&](const char* name, std::size_t index) {
-    const Shape shape = attend(index == kTensorCoreDecode ? two_bytes : element_bytes);
-    kernels.push_back({name, shape, [index](const DevicePtr& device, const Shape& chosen) {
+  const auto add_attend = [&](const TableRung<PagedAttentionParams>& rung, std::size_t index) {
+    const Shape shape = attend(takes_float32(rung) ? element_bytes : two_bytes);
+    kernels.push_back({rung.name, shape, [index](const DevicePtr& device, const Shape& chosen) {
                          const KernelSet set = kernels_of(*device);
                          launch_attention(device, chosen, 1, set.paged_decode[index]);
                        }});
@@ -212,7 +216,7 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
   const KernelSet named = kernels_of(*simulator_device());
   for (std::size_t index = 0; index < named.paged_decode.size(); ++index) {
-    add_attend(named.paged_decode[index].name, index);
+    add_attend(named.paged_decode[index], index);
   }
   for (std::size_t index = 0; index < named.paged_prefill.size(); ++index) {
     add_prefill(named.paged_prefill[index].name, &KernelSet::paged_prefill, index);

@@ -20,12 +20,6 @@ struct HostBatch {
   const AttentionVariant& variant;          ///< the kind of attention
 };
 
-/// Encoder-only attention reads this step's keys as if they were a cache with blocks of one token: position j of
-/// a request lies in "block" query_start_loc[r] + j.
-/// \param metadata  the batch
-/// \returns         its block table, [num_reqs, max_query_len]
-BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata);
-
 /// What a rung is chosen by: sizes, strides, lengths and types. Addresses and the variant are missing.
 /// \param batch          valid
 /// \param spec           of the cache

@@ -9,6 +9,7 @@
 #include "gpu/backends/kernels_of.h"
 #include "gpu/backends/rung_choice.h"
 #include "gpu/kernels/paged_prefill/head_sizes.h"
+#include "reference/contract/own_tokens.h"
 
 namespace pagelab {
 namespace {

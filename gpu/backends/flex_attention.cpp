@@ -1,10 +1,10 @@
 #include "gpu/backends/flex_attention.h"
 
-#include <numeric>
 #include <utility>
 
 #include "gpu/backends/kernels_of.h"
 #include "gpu/runtime/device_array.h"
+#include "reference/contract/own_tokens.h"
 
 namespace pagelab {
 namespace {
@@ -22,13 +22,7 @@ FlexBatch flex_batch(const HostBatch& batch, const KvCacheSpec& spec) {
     return {batch.metadata, spec.block_size, spec.num_blocks};
   }
   FlexBatch own = {batch.metadata, 1, batch.query.shape()[0]};
-  own.metadata.block_table =
-      BlockTable::unused(own.metadata.num_reqs(), own.metadata.max_seq_len());
-  for (std::int64_t req_idx = 0; req_idx < own.metadata.num_reqs(); ++req_idx) {
-    const std::span<std::int32_t> row = own.metadata.block_table.row(req_idx);
-    std::iota(row.begin(), row.begin() + own.metadata.query_len(req_idx),
-              own.metadata.query_start_loc[req_idx]);
-  }
+  own.metadata.block_table = table_of_own_tokens(batch.metadata);
   return own;
 }
 

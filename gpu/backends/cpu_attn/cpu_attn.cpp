@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "gpu/backends/cpu_attn/division.h"
 #include "gpu/backends/cpu_attn/finish.h"
@@ -12,6 +11,7 @@
 #include "gpu/backends/cpu_attn/threads.h"
 #include "gpu/backends/cpu_attn/widths.h"
 #include "reference/cache/cache_write.h"
+#include "reference/contract/own_tokens.h"
 #include "reference/contract/validate.h"
 
 namespace pagelab {
@@ -32,18 +32,6 @@ constexpr double kProductsForThreads = 1 << 14;
 // What the exponents of these factors lose adds up to what the bound allows one exponent of the whole
 // distance, since the distances add up.
 constexpr std::int64_t kExtraRoundings = 16;
-
-// Encoder-only attention reads this step's keys as if they were a cache with blocks of one token:
-// position j of a request lies in "block" query_start_loc[r] + j.
-BlockTable table_of_own_tokens(const CommonAttentionMetadata& metadata) {
-  BlockTable table = BlockTable::unused(metadata.num_reqs(), metadata.max_query_len());
-  for (std::int64_t req_idx = 0; req_idx < metadata.num_reqs(); ++req_idx) {
-    const std::span<std::int32_t> row = table.row(req_idx);
-    std::iota(row.begin(), row.begin() + metadata.query_len(req_idx),
-              metadata.query_start_loc[req_idx]);
-  }
-  return table;
-}
 
 class CpuAttnImpl final : public AttentionImpl {
  public:

@@ -47,6 +47,7 @@
 #include "gpu/device/ldmatrix.h"
 #include "gpu/device/shared_memory.h"
 #include "gpu/device/unroll.h"
+#include "gpu/kernels/paged_attention/cache_place.h"
 #include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
@@ -137,13 +138,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kHead <= 128 ? 2 : 1)
     const std::int32_t position = static_cast<std::int32_t>(first_position) + key;
     TokenPlace place = {kNoToken, kNoToken};
     if (key >= begin_key && key < end_key && sees(params, row, position)) {
-      const std::int32_t block_size = static_cast<std::int32_t>(params.block_size);
-      const std::int64_t physical_block = block_table_row[position / block_size];
-      const std::int64_t block_offset = position % block_size;
-      place.key =
-          physical_block * params.key_strides.block + block_offset * params.key_strides.token;
-      place.value =
-          physical_block * params.value_strides.block + block_offset * params.value_strides.token;
+      const CachePlace slot = place_of(block_table_row, params.block_size, position);
+      place = {slot.offset(params.key_strides), slot.offset(params.value_strides)};
     }
     places[key] = place;
   }
