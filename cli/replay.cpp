@@ -12,6 +12,7 @@
 #include "reference/contract/suggestion.h"
 #include "reference/replay/golden_table.h"
 #include "reference/replay/replayed_registry.h"
+#include "simulator/engine/replay/engine_tables.h"
 
 namespace pagelab::cli {
 namespace {
@@ -26,19 +27,26 @@ struct ReplayOptions {
 };
 
 const std::vector<TableKind>& table_kinds() {
-  static const std::vector<TableKind> kKinds = {
-      {"selection", answer_selection},
-      {"selector", answer_selector},
-  };
+  static const std::vector<TableKind> kKinds = [] {
+    std::vector<TableKind> kinds = {{"selection", answer_selection}, {"selector", answer_selector}};
+    const std::vector<TableKind>& of_engine = engine_table_kinds();
+    kinds.insert(kinds.end(), of_engine.begin(), of_engine.end());
+    return kinds;
+  }();
   return kKinds;
 }
 
-const TableKind& find_kind(const std::string& name) {
+std::vector<std::string> names_of_kinds() {
   std::vector<std::string> names;
+  for (const TableKind& kind : table_kinds()) names.push_back(kind.name);
+  return names;
+}
+
+const TableKind& find_kind(const std::string& name) {
   for (const TableKind& kind : table_kinds()) {
     if (kind.name == name) return kind;
-    names.push_back(kind.name);
   }
+  const std::vector<std::string> names = names_of_kinds();
   refuse("there is no kind of golden table {}; the kinds are {}{}", name, fmt::join(names, ", "),
          end_with_suggestion(name, names));
 }
@@ -77,7 +85,9 @@ void add_replay_command(CLI::App& app, int& exit_status) {
       "replay",
       "answer every line of a golden table, and compare; exit status 1 if a line differs");
   auto options = std::make_shared<ReplayOptions>();
-  command->add_option("kind", options->kind, "what the table asks: selection, selector")
+  command
+      ->add_option("kind", options->kind,
+                   fmt::format("what the table asks: {}", fmt::join(names_of_kinds(), ", ")))
       ->required();
   command->add_option("file", options->file, "the table, in JSON lines")->required();
   command->add_option("--answers", options->answers, "where to write every line with our answers")
