@@ -10,6 +10,7 @@
 #include "reference/contract/refuse.h"
 #include "reference/contract/suggestion.h"
 #include "reference/registry/catalogue.h"
+#include "reference/registry/cudagraph_support.h"
 #include "reference/registry/feature_cells.h"
 #include "reference/registry/feature_table.h"
 #include "reference/registry/gpu_names.h"
@@ -95,10 +96,8 @@ void print_line(const char* what, std::string_view text) {
 }
 
 std::string graph_cell(const BackendFacts& facts, const SelectionQuestion& question) {
-  static const std::vector<std::string> kNames = {"NEVER", "UNIFORM_SINGLE_TOKEN_DECODE",
-                                                  "UNIFORM_BATCH", "ALWAYS"};
   if (!facts.cudagraph) return "it depends";
-  return kNames[static_cast<std::size_t>((*facts.cudagraph)(question))];
+  return to_string((*facts.cudagraph)(question));
 }
 
 std::string features_of(const BackendFacts& facts, const SelectionQuestion& question) {

@@ -79,6 +79,14 @@ enum class AttentionCGSupport : std::uint8_t {
   kAlways = 3,                    ///< ALWAYS: any batch, prefill and decode mixed
 };
 
+/// Settings of a run that no choice of backend depends on, but what can be recorded does.
+struct CudagraphRun {
+  std::int64_t num_speculative_tokens = 0;  ///< draft tokens a request and step
+  bool clamps_window_to_mm_prefix = false;  ///< windows end where an image's prefix mask begins
+};
+/// What a backend can record, where that is computed when it is built.
+using CudagraphRule = AttentionCGSupport (*)(const SelectionQuestion&, const CudagraphRun&);
+
 /// Up to which query length a request counts as a decode when a batch is reordered.
 struct ReorderThreshold {
   std::optional<int> class_value = {};  ///< what the builder's class says; none: no reordering
@@ -159,6 +167,7 @@ struct BackendFacts {
   std::vector<std::string_view> missing_imports = {};  ///< without these it cannot be imported
 
   std::optional<Fact<AttentionCGSupport>> cudagraph = {};  ///< what the class says; none: computed
+  CudagraphRule cudagraph_rule = nullptr;                  ///< what it computes, if it does
   std::string_view cudagraph_depends = {};                 ///< in words, on what
   ReorderThreshold reorder_batch_threshold = {};           ///< which requests count as decodes
   std::optional<KvPage> kv_page = {};                      ///< none: an opaque state

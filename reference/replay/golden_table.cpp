@@ -26,6 +26,11 @@ std::optional<TableDifference> first_difference(const Json& theirs,
     const std::string inner = field.empty() ? key : field + "/" + key;
     if (auto difference = first_difference(theirs.at(key), value, inner)) return difference;
   }
+  // Inside an answer there are no questions: what their answer holds, ours must hold, too.
+  if (field.empty()) return std::nullopt;
+  for (const auto& [key, value] : theirs.items()) {
+    if (!ours.contains(key)) return TableDifference{{}, field + "/" + key, value.dump(), "nothing"};
+  }
   return std::nullopt;
 }
 

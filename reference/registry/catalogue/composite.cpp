@@ -53,6 +53,14 @@ std::optional<std::string> triton_flashinfer_combination(const SelectionQuestion
   return std::nullopt;
 }
 
+// The level of the policy that routes batches to the children; both of them can do at least as much.
+AttentionCGSupport composite_cudagraph(const SelectionQuestion& question, const CudagraphRun& run) {
+  if (question.config.has_sliding_window && !run.clamps_window_to_mm_prefix) {
+    return AttentionCGSupport::kNever;
+  }
+  return AttentionCGSupport::kUniformSingleTokenDecode;
+}
+
 }  // namespace
 
 const BackendFacts& triton_flash_attn() {
@@ -77,6 +85,7 @@ const BackendFacts& triton_flash_attn() {
       .supports_kv_connector = true,
       .supports_combination = triton_flash_attn_combination,
       .missing_imports = {kNoFlashAttn},
+      .cudagraph_rule = composite_cudagraph,
       .cudagraph_depends =
           "Smallest of the two children's support and the routing policy's: NEVER when any layer "
           "has a sliding window without clamping it to the image prefix, else "
@@ -117,6 +126,7 @@ const BackendFacts& triton_flashinfer() {
       .supports_kv_connector = true,
       .supports_combination = triton_flashinfer_combination,
       .missing_imports = {"flashinfer"},
+      .cudagraph_rule = composite_cudagraph,
       .cudagraph_depends = "As TRITON_FLASH_ATTN.",
       .reorder_batch_threshold = {.class_value = {},
                                   .query_len_support = "",

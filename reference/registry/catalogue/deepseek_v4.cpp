@@ -138,6 +138,15 @@ const BackendFacts& flashinfer_mla_sparse_dsv4() {
   return kRow;
 }
 
+namespace {
+
+AttentionCGSupport rocm_dsv4_cudagraph(const SelectionQuestion& question, const CudagraphRun&) {
+  return question.config.use_adaptive_verification ? AttentionCGSupport::kAlways
+                                                   : AttentionCGSupport::kUniformBatch;
+}
+
+}  // namespace
+
 const BackendFacts& rocm_flashmla_sparse_dsv4() {
   static const BackendFacts kRow = {
       .name = "ROCM_FLASHMLA_SPARSE_DSV4",
@@ -161,6 +170,7 @@ const BackendFacts& rocm_flashmla_sparse_dsv4() {
       .supports_device_cpu_query_lens_mismatch = true,
       .missing_imports = {kNoFlashAttn},
       .cudagraph = AttentionCGSupport::kUniformBatch,
+      .cudagraph_rule = rocm_dsv4_cudagraph,
       .cudagraph_depends =
           "UNIFORM_BATCH; ALWAYS when adaptive verification is enabled in the speculative config.",
       .reorder_batch_threshold = {.class_value = {},

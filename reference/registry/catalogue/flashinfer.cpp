@@ -58,6 +58,30 @@ KernelBlockSizes flashinfer_kernel_block_sizes(const SelectionQuestion& question
   return {fixed(16), fixed(32), fixed(64)};
 }
 
+// Whether TRT-LLM's decode kernel serves a model's layers. Off major 10 it is another kernel, which is choosier.
+bool uses_trtllm_decode(const SelectionQuestion& question) {
+  if (question.environment.use_trtllm_attention == false || !has_trtllm_decode(question))
+    return false;
+  if (!question.model || !query_heads_divide(*question.model)) return false;
+  const int major = question.capability.major;
+  if (major == 10) return true;
+  const std::int64_t head_size = question.config.head_size;
+  const bool is_nvfp4 =
+      question.config.kv_cache_dtype && question.config.kv_cache_dtype->starts_with("nvfp4");
+  return head_size >= 16 && head_size <= 256 && head_size % 16 == 0 && (!is_nvfp4 || major == 12);
+}
+
+// Decodes of several tokens are recorded with TRT-LLM's kernel alone.
+AttentionCGSupport flashinfer_cudagraph(const SelectionQuestion& question, const CudagraphRun&) {
+  if (question.config.use_dcp || !uses_trtllm_decode(question)) {
+    return AttentionCGSupport::kUniformSingleTokenDecode;
+  }
+  const bool takes_non_causal = question.capability.major != 10;
+  return !question.config.use_non_causal || takes_non_causal
+             ? AttentionCGSupport::kUniformBatch
+             : AttentionCGSupport::kUniformSingleTokenDecode;
+}
+
 }  // namespace
 
 std::optional<std::string> flashinfer_combination(const SelectionQuestion& question) {
@@ -95,6 +119,7 @@ const BackendFacts& flashinfer() {
       .supports_device_cpu_query_lens_mismatch = flashinfer_supports_query_lens_mismatch,
       .supports_combination = flashinfer_combination,
       .missing_imports = {"flashinfer"},
+      .cudagraph_rule = flashinfer_cudagraph,
       .cudagraph_depends =
           "DCP above 1: UNIFORM_SINGLE_TOKEN_DECODE. Otherwise UNIFORM_BATCH when every attention "
           "spec can use the TRT-LLM decode API (allowed, available, query heads divisible by KV "

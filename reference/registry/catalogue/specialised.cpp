@@ -59,6 +59,15 @@ const BackendFacts& b12x() {
   return kRow;
 }
 
+namespace {
+
+AttentionCGSupport hpc_attn_cudagraph(const SelectionQuestion&, const CudagraphRun& run) {
+  return run.num_speculative_tokens > 0 ? AttentionCGSupport::kUniformBatch
+                                        : AttentionCGSupport::kUniformSingleTokenDecode;
+}
+
+}  // namespace
+
 const BackendFacts& hpc_attn() {
   static const BackendFacts kRow = {
       .name = "HPC_ATTN",
@@ -76,6 +85,7 @@ const BackendFacts& hpc_attn() {
       .supports_kv_connector = true,
       .supports_device_cpu_query_lens_mismatch = true,
       .cudagraph = AttentionCGSupport::kUniformSingleTokenDecode,
+      .cudagraph_rule = hpc_attn_cudagraph,
       .cudagraph_depends =
           "UNIFORM_BATCH when speculative tokens are configured, else UNIFORM_SINGLE_TOKEN_DECODE.",
       .reorder_batch_threshold = {.class_value = 1, .query_len_support = "", .in_constructor = ""},

@@ -4,7 +4,14 @@ namespace pagelab {
 
 const std::vector<TableKind>& engine_table_kinds() {
   static const std::vector<TableKind> kKinds = {
+      {"reorder", answer_reorder},
+      {"slot_mapping", answer_slot_mapping},
       {"kernel_block_size", answer_kernel_block_size},
+      {"cascade", answer_cascade},
+      {"cudagraph_mode", answer_cudagraph_mode},
+      {"cudagraph_dispatch", answer_cudagraph_dispatch},
+      {"capture_sizes", answer_capture_sizes},
+      {"sizing", answer_sizing},
   };
   return kKinds;
 }

@@ -30,7 +30,33 @@ void check_table(const std::string& name, std::int64_t num_lines) {
 }  // namespace
 
 TEST_SUITE("golden tables of the engine") {
+  TEST_CASE("the order and the cuts of 460 batches are those of both runners") {
+    check_table("reorder", 460);
+  }
+
+  TEST_CASE("the slots and positions and kernel blocks of 300 steps are those of vLLM") {
+    check_table("slot_mapping", 300);
+  }
+
   TEST_CASE("the kernel block size of 200 groups of backends is that of vLLM") {
     check_table("kernel_block_size", 200);
+  }
+
+  TEST_CASE("whether to use cascade and over which prefix is as in vLLM 0.20.2 on 710 lines") {
+    check_table("cascade", 710);
+  }
+
+  TEST_CASE("320 graph modes are lowered and refused with the warnings and errors of vLLM") {
+    check_table("cudagraph_mode", 320);
+  }
+
+  TEST_CASE("5400 steps are replayed by the graphs that vLLM's two runners choose") {
+    check_table("cudagraph_dispatch", 180);
+  }
+
+  TEST_CASE("150 lists of capture sizes are those of vLLM") { check_table("capture_sizes", 150); }
+
+  TEST_CASE("400 pages and unified pages and admission caps are those of vLLM") {
+    check_table("sizing", 400);
   }
 }
