@@ -39,7 +39,12 @@ inline std::optional<Settings> repair(const Report& report) {
   throw NotSolved{"08", 3};  // TODO(3)
 }
 
-/// Registers TINY_ATTN, a backend of your own, as the README describes it.
+/// What TINY_ATTN accepts, a backend of your own that the README describes.
+inline BackendFacts tiny_attn_row() {
+  throw NotSolved{"08", 4};  // TODO(4)
+}
+
+/// Registers TINY_ATTN with its row.
 /// \param registry  where it becomes a member; the others stay as they are
 inline void register_tiny_attn(BackendRegistry& registry) {
   throw NotSolved{"08", 4};  // TODO(4)

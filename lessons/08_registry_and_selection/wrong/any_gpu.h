@@ -9,14 +9,8 @@
 namespace pagelab::lesson_08 {
 
 inline void register_tiny_attn(BackendRegistry& registry) {
-  BackendFacts row;
-  row.name = "TINY_ATTN";
-  row.path = "tiny_kernels.TinyAttentionBackend";
-  row.class_name = "TinyAttentionBackend";
-  row.kv_cache_dtypes = {"auto", "bfloat16"};
-  row.kernel_block_sizes = KernelBlockSizes{multiple_of(32)};
-  row.head_sizes = HeadSizes{.listed = {64, 128}};
-  row.supports_sliding_window = true;
+  BackendFacts row = tiny_attn_row();
+  row.capabilities = kAnyCapability;
   registry.register_backend("TINY_ATTN", row);
 }
 
