@@ -10,9 +10,12 @@
 #include "cli/option_values.h"
 #include "cli/step_comparison.h"
 #include "cli/targets.h"
+#include "reference/registry/step_question.h"
 
 namespace pagelab::cli {
 namespace {
+
+constexpr const char* kUsualBackend = "REFERENCE";
 
 struct AttendOptions {
   std::string step_folder;
@@ -22,12 +25,13 @@ struct AttendOptions {
 };
 
 void print_for_people(const StepFolder& folder,
-                      const AttentionBackend& backend,
+                      const ChosenBackend& chosen,
                       const AttentionResult& result,
                       const std::optional<Agreement>& agreement,
                       const std::string& out_folder) {
   fmt::print("{}\n", to_string(folder.step));
-  fmt::print("backend {} on {}\n", backend.name(), backend.target());
+  print_log(chosen.log);
+  fmt::print("backend {} on {}\n", chosen.backend->name(), chosen.backend->target());
   fmt::print("output  {}\n", to_string(result.output));
   fmt::print("lse     {}\n", to_string(result.lse));
   if (agreement) {
@@ -39,12 +43,13 @@ void print_for_people(const StepFolder& folder,
   if (!out_folder.empty()) fmt::print("wrote {}\n", out_folder);
 }
 
-void print_as_json(const AttentionBackend& backend,
+void print_as_json(const ChosenBackend& chosen,
                    const AttentionResult& result,
                    const std::optional<Agreement>& agreement) {
   nlohmann::ordered_json document;
-  document["backend"] = backend.name();
-  document["target"] = backend.target();
+  document["backend"] = chosen.backend->name();
+  document["target"] = chosen.backend->target();
+  document["log"] = chosen.log;
   document["output_dtype"] = to_string(result.output.dtype());
   document["output_shape"] = result.output.shape();
   document["agreement"] = agreement ? to_json(*agreement) : nlohmann::ordered_json(nullptr);
@@ -65,18 +70,19 @@ void refuse_to_overwrite_the_step(const AttendOptions& options) {
 int run_attend(const AttendOptions& options) {
   const StepFolder folder = read_step_folder(options.step_folder);
   if (!options.out_folder.empty()) refuse_to_overwrite_the_step(options);
-  const std::unique_ptr<AttentionBackend> backend = make_backend(options.backend);
-  const AttentionResult result = attend(folder.step, *backend);
+  const ChosenBackend chosen =
+      choose_backend(options.backend, kUsualBackend, question_of_step(folder.step));
+  const AttentionResult result = attend(folder.step, *chosen.backend);
   if (!options.out_folder.empty()) write_result(options.out_folder, result);
 
   std::optional<Agreement> agreement;
   if (has_expected_values(folder.expected)) {
-    agreement = agreement_with(folder.step, *backend, result, folder.expected);
+    agreement = agreement_with(folder.step, *chosen.backend, result, folder.expected);
   }
   if (options.json) {
-    print_as_json(*backend, result, agreement);
+    print_as_json(chosen, result, agreement);
   } else {
-    print_for_people(folder, *backend, result, agreement, options.out_folder);
+    print_for_people(folder, chosen, result, agreement, options.out_folder);
   }
   return agreement && !agreement->holds() ? 1 : 0;
 }
@@ -88,7 +94,7 @@ void add_attend_command(CLI::App& app, int& exit_status) {
   CLI::App* command = app.add_subcommand("attend", "Run one attention step from a step folder");
   command->add_option("STEP", options->step_folder, "a step folder (docs/step_folder.md)")
       ->required();
-  add_backend_options(*command, options->backend);
+  add_backend_options(*command, options->backend, kUsualBackend);
   command->add_option("--out", options->out_folder, "write output, LSE and caches to this folder")
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");

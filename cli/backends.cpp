@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "cli/commands.h"
 #include "cli/option_values.h"
+#include "gpu/backends/catalog.h"
 #include "reference/contract/refuse.h"
 #include "reference/contract/suggestion.h"
 #include "reference/registry/catalogue.h"
@@ -69,26 +72,56 @@ void print_text(const FeatureTable& table) {
   fmt::print("\n");
 }
 
+std::vector<Implementation> own_backends() {
+  const std::vector<BackendChoice> choices = all_backends();
+  return {choices.begin(), choices.end()};
+}
+
+// vLLM's backends by the rules of the real ones, then pagelab's own by theirs.
+std::vector<FeatureTable> tables_of_features(const YesNo& words) {
+  std::vector<FeatureTable> tables = feature_tables(words, own_backends());
+  tables.push_back(own_backends_table(words, own_backends()));
+  return tables;
+}
+
 void print_tables(const BackendsOptions& options) {
   const YesNo words = options.markdown ? YesNo{"✅", "❌"} : YesNo{};
   const std::vector<FeatureTable> tables =
-      options.priorities ? priority_tables() : feature_tables(words);
+      options.priorities ? priority_tables() : tables_of_features(words);
   for (const FeatureTable& table : tables) {
     options.markdown ? print_markdown(table) : print_text(table);
   }
   if (!options.priorities) fmt::print("{}", kFootnotes);
 }
 
-const BackendFacts& find_backend(const std::string& name) {
+// The rows of a name: vLLM's, and what pagelab implements of it. One of them may be missing.
+struct ExplainedBackend {
+  const BackendFacts* of_vllm = nullptr;
+  std::optional<Implementation> own;
+};
+
+ExplainedBackend find_backend(const std::string& name) {
+  ExplainedBackend found;
+  std::set<std::string> seen;
   std::vector<std::string> names;
+  const auto add = [&](const std::string& known) {
+    if (seen.insert(known).second) names.push_back(known);  // CUSTOM stands in both enums
+  };
   for (const auto* rows : {&attention_backends(), &mamba_attention_backends()}) {
     for (const BackendFacts* row : *rows) {
-      if (row->name == name) return *row;
-      names.emplace_back(row->name);
+      if (found.of_vllm == nullptr && row->name == name) found.of_vllm = row;
+      add(std::string(row->name));
     }
   }
-  refuse("there is no backend {}; there are {}{}", name, fmt::join(names, ", "),
-         end_with_suggestion(name, names));
+  for (const Implementation& own : own_backends()) {
+    if (own.name == name) found.own = own;
+    add(own.name);
+  }
+  if (found.of_vllm == nullptr && !found.own) {
+    refuse("there is no backend {}; there are {}{}", name, fmt::join(names, ", "),
+           end_with_suggestion(name, names));
+  }
+  return found;
 }
 
 void print_line(const char* what, std::string_view text) {
@@ -122,6 +155,19 @@ std::string features_of(const BackendFacts& facts, const SelectionQuestion& ques
     if ((*fact)(question)) names.emplace_back(name);
   }
   return comma_separated(names);
+}
+
+void print_own(const Implementation& own) {
+  const BackendFacts& takes = own.takes;
+  const SelectionQuestion question;
+  print_line("runs on", comma_separated(own.targets));
+  print_line("dtypes", dtypes_cell(takes));
+  print_line("cache dtypes", comma_separated(takes.kv_cache_dtypes));
+  print_line("block sizes", block_sizes_cell(takes, question));
+  print_line("head sizes", head_sizes_cell(takes, question));
+  print_line("attention", attn_types_cell(takes));
+  print_line("features", features_of(takes, question));
+  print_line("and", own.takes_as_well);
 }
 
 void print_backend(const BackendFacts& facts, DeviceCapability capability) {
@@ -159,9 +205,17 @@ void print_backend(const BackendFacts& facts, DeviceCapability capability) {
 void run_backends(const BackendsOptions& options) {
   if (options.name.empty()) {
     print_tables(options);
-  } else {
-    print_backend(find_backend(options.name), capability_of_gpu(options.gpu));
+    return;
   }
+  const DeviceCapability capability = capability_of_gpu(options.gpu);
+  const ExplainedBackend found = find_backend(options.name);
+  if (found.of_vllm != nullptr) print_backend(*found.of_vllm, capability);
+  if (!found.own) {
+    fmt::print("pagelab does not implement it.\n");
+    return;
+  }
+  fmt::print("pagelab's own {}: {}\n", found.own->name, found.own->takes.description);
+  print_own(*found.own);
 }
 
 }  // namespace

@@ -6,12 +6,14 @@
 
 #include "cli/commands.h"
 #include "cli/step_comparison.h"
+#include "cli/targets.h"
 
 namespace pagelab::cli {
 namespace {
 
 struct CompareOptions {
   std::string step_folder;
+  RuleOptions rules;
   bool json = false;
 };
 
@@ -27,7 +29,8 @@ void print_where_to_look(const std::string& step_folder, const std::vector<Compa
 
 int run_compare(const CompareOptions& options) {
   const StepFolder folder = read_step_folder(options.step_folder);
-  const std::vector<ComparedBackend> rows = compare_on_every_backend(folder.step, folder.expected);
+  const std::vector<ComparedBackend> rows =
+      compare_on_every_backend(folder.step, folder.expected, options.rules);
   if (options.json) {
     nlohmann::ordered_json document;
     document["step"] = options.step_folder;
@@ -49,6 +52,7 @@ void add_compare_command(CLI::App& app, int& exit_status) {
       app.add_subcommand("compare", "Run one step on every backend and target, and compare");
   command->add_option("STEP", options->step_folder, "a step folder (docs/step_folder.md)")
       ->required();
+  add_rule_options(*command, options->rules);
   command->add_flag("--json", options->json, "print one JSON document");
   command->callback([options, &exit_status] { exit_status = run_compare(*options); });
 }

@@ -17,8 +17,8 @@
 #include "gpu/backends/catalog.h"
 #include "reference/model/batch_loop.h"
 #include "reference/model/character_tokenizer.h"
+#include "reference/registry/gpu_names.h"
 #include "reference/registry/recording_backend.h"
-#include "reference/registry/reference_backends.h"
 
 namespace pagelab::cli {
 namespace {
@@ -104,14 +104,27 @@ class Demo {
     return run;
   }
 
+  // The backend that vLLM would take for this model, among those that pagelab has for the GPU, or for the
+  // simulator that stands for one.
+  ChosenBackend choose_and_print() const {
+    BackendRequest request;
+    request.target = target_is_available("cuda") ? "cuda" : "simulator";
+    ChosenBackend chosen = choose_backend(request, question_of_model(model_.config(), kBlockSize));
+    fmt::print("   the registry chooses for heads of {} in float32 on {} (capability {}):\n",
+               model_.config().head_dim, request.target,
+               to_string(capability_of_target(request.target)));
+    for (const std::string& line : chosen.log) fmt::print("   {}\n", line);
+    return chosen;
+  }
+
   // The first run also shows the batches, and keeps a step that mixes prefill and decode.
   void print_text() {
     fmt::print("\n2. A small Llama answers {} prompts in one continuous batch\n\n", kNumPrompts);
     fmt::print(
         "   pool: {} blocks of {} tokens (block 0 is the null block); at most 32 tokens a step\n",
         kNumBlocks, kBlockSize);
-    const std::unique_ptr<AttentionBackend> reference = make_reference_backend();
-    const RecordingBackend recorder(*reference, [](const CommonAttentionMetadata& metadata) {
+    const ChosenBackend chosen = choose_and_print();
+    const RecordingBackend recorder(*chosen.backend, [](const CommonAttentionMetadata& metadata) {
       std::int64_t num_decodes = 0;
       for (std::int64_t req_idx = 0; req_idx < metadata.num_reqs(); ++req_idx) {
         if (metadata.query_len(req_idx) == 1) ++num_decodes;
@@ -119,14 +132,14 @@ class Demo {
       return num_decodes > 0 && num_decodes < metadata.num_reqs();
     });
     std::string last_batch;
-    runs_.push_back(generate_on(recorder, [&](const StepRecord& record) {
+    chosen_ = generate_on(recorder, [&](const StepRecord& record) {
       const std::string line = to_string(record);
       const std::string batch = line.substr(line.find(':'));
       if (batch != last_batch) fmt::print("   {}\n", line);
       last_batch = batch;
-    }));
+    });
     recorded_ = recorder.recorded();
-    for (const Generation& generation : runs_.front().generations) {
+    for (const Generation& generation : chosen_.generations) {
       const std::string text =
           tokenizer_.decode(generation.prompt_ids) + "|" + tokenizer_.decode(generation.token_ids);
       fmt::print("\n{}\n", indented("   --- ", text));
@@ -139,9 +152,9 @@ class Demo {
                "time");
     for (const BackendChoice& choice : all_backends()) {
       for (const std::string& target : choice.targets) {
-        const bool is_first_run = choice.name == runs_.front().backend;
-        if (is_first_run || !target_is_available(target)) continue;
-        runs_.push_back(generate_on(*choice.make(target)));
+        if (!target_is_available(target)) continue;
+        const bool is_chosen = choice.name == chosen_.backend && target == chosen_.target;
+        runs_.push_back(is_chosen ? chosen_ : generate_on(*choice.make(target)));
       }
     }
     bool all_agree = true;
@@ -157,7 +170,7 @@ class Demo {
   bool print_step() const {
     if (!recorded_) throw Error("no step of the demo mixed prefill and decode.");
     fmt::print("\n4. One real step of layer 1, prefill and decode mixed, on every backend\n\n");
-    const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, {});
+    const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, {}, {});
     fmt::print("{}", indented("   ", to_table(rows)));
     fmt::print(
         "\n   bound: the largest share of the derived error bound that was used, against "
@@ -198,6 +211,7 @@ class Demo {
   Llama model_;
   CharacterTokenizer tokenizer_;
   std::vector<GoldenText> golden_;
+  DemoRun chosen_;
   std::vector<DemoRun> runs_;
   std::optional<AttentionStep> recorded_;
 };

@@ -19,6 +19,8 @@
 namespace pagelab::cli {
 namespace {
 
+constexpr std::int64_t kUsualBlockSize = 16;
+
 struct GenerateOptions {
   std::string model_folder;
   std::vector<std::string> prompts;
@@ -26,7 +28,7 @@ struct GenerateOptions {
   std::vector<std::string> prompt_ids;
   std::int64_t max_tokens = 64;
   BackendOptions backend;
-  std::int64_t block_size = 16;
+  std::optional<std::int64_t> block_size;
   std::optional<std::int64_t> num_blocks;
   std::int64_t max_num_batched_tokens = 64;
   std::optional<std::int64_t> block_order_seed;
@@ -48,6 +50,7 @@ struct Run {
   BatchLoopOptions loop;
   std::string backend;
   std::string target;
+  std::vector<std::string> log;
   double seconds = 0;
 };
 
@@ -112,10 +115,10 @@ BatchLoopOptions loop_options_from(const GenerateOptions& options,
                                    const Llama& model,
                                    const std::vector<std::vector<std::int32_t>>& token_ids) {
   BatchLoopOptions loop;
-  loop.block_size = options.block_size;
+  loop.block_size = options.block_size.value_or(kUsualBlockSize);
   // Without --num-blocks the pool holds all requests at once.
   const std::int64_t enough_for_all =
-      num_blocks_for_all(model.config(), token_ids, options.max_tokens, options.block_size);
+      num_blocks_for_all(model.config(), token_ids, options.max_tokens, loop.block_size);
   loop.num_blocks = options.num_blocks.value_or(enough_for_all);
   loop.max_num_batched_tokens = options.max_num_batched_tokens;
   // Read as signed, because CLI11 would turn -1 into a large seed without a word.
@@ -128,15 +131,18 @@ BatchLoopOptions loop_options_from(const GenerateOptions& options,
 Run run_prompts(const GenerateOptions& options, const Llama& model, std::vector<Prompt> prompts) {
   std::vector<std::vector<std::int32_t>> token_ids;
   for (const Prompt& prompt : prompts) token_ids.push_back(prompt.token_ids);
-  const std::unique_ptr<AttentionBackend> backend = make_backend(options.backend);
+  ChosenBackend chosen = choose_backend(options.backend, kAutomaticBackend,
+                                        question_of_model(model.config(), options.block_size));
+  const AttentionBackend& backend = *chosen.backend;
 
   Run run;
+  run.log = std::move(chosen.log);
   run.prompts = std::move(prompts);
   run.loop = loop_options_from(options, model, token_ids);
-  run.backend = backend->name();
-  run.target = backend->target();
+  run.backend = backend.name();
+  run.target = backend.target();
   const auto start = std::chrono::steady_clock::now();
-  run.generations = generate(model, *backend, token_ids, options.max_tokens, run.loop,
+  run.generations = generate(model, backend, token_ids, options.max_tokens, run.loop,
                              [&](const StepRecord& step) { run.steps.push_back(step); });
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return run;
@@ -165,6 +171,7 @@ void print_as_json(const Run& run, const std::optional<CharacterTokenizer>& toke
   }
   document["backend"] = run.backend;
   document["target"] = run.target;
+  document["log"] = run.log;
   document["block_size"] = run.loop.block_size;
   document["num_blocks"] = run.loop.num_blocks;
   document["max_num_batched_tokens"] = run.loop.max_num_batched_tokens;
@@ -182,6 +189,7 @@ std::string shown(const std::optional<CharacterTokenizer>& tokenizer,
 void print_for_people(const Run& run,
                       const std::optional<CharacterTokenizer>& tokenizer,
                       bool show_steps) {
+  print_log(run.log);
   if (show_steps) {
     for (const StepRecord& step : run.steps) fmt::print("{}\n", to_string(step));
     fmt::print("\n");
@@ -238,9 +246,9 @@ void add_generate_command(CLI::App& app, int& exit_status) {
   command->add_option("--max-tokens", options->max_tokens, "tokens to generate for each prompt")
       ->capture_default_str()
       ->check(whole_number());
-  add_backend_options(*command, options->backend);
-  command->add_option("--block-size", options->block_size, "tokens a block of the cache")
-      ->capture_default_str()
+  add_backend_options(*command, options->backend, kAutomaticBackend);
+  command
+      ->add_option("--block-size", options->block_size, "tokens a block of the cache (default: 16)")
       ->check(whole_number());
   command
       ->add_option("--num-blocks", options->num_blocks,

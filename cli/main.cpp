@@ -41,6 +41,7 @@ std::string sentence_of(const CLI::ParseError& error) {
 int run(int argc, char** argv) {
   CLI::App app("pagelab: paged attention on both sides of the glass.", "pagelab");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "pagelab " PAGELAB_VERSION);
   int exit_status = 0;
   pagelab::cli::add_demo_command(app, exit_status);
   pagelab::cli::add_attend_command(app, exit_status);

@@ -27,6 +27,7 @@ struct MeasureOptions {
   std::optional<std::int64_t> num_kv_heads;
   std::optional<std::int64_t> head_size;
   std::int64_t block_size = 16;
+  RuleOptions rules;
   std::string from;
   std::string svg;
   bool json = false;
@@ -81,10 +82,11 @@ Report measure(const MeasureOptions& options) {
   const bool is_simulated = report.target == "simulator";
   report.layer = layer_of(options, is_simulated);
   const std::vector<MeasuredShape> shapes = shapes_of(options, report.target);
+  const std::optional<DeviceCapability> as_vllm = capability_as_vllm(options.rules, report.target);
   if (report.target == "cpu") {
     report.device = "CPU";
     for (const MeasuredShape& shape : shapes) {
-      append(report.measurements, measure_backends("cpu", shape, report.layer));
+      append(report.measurements, measure_backends("cpu", shape, report.layer, as_vllm));
     }
     return report;
   }
@@ -93,7 +95,10 @@ Report measure(const MeasureOptions& options) {
   if (!is_simulated) report.limits = measure_limits();
   for (const MeasuredShape& shape : shapes) {
     append(report.measurements, measure_kernels(device, shape, report.layer));
-    if (!is_simulated) append(report.measurements, measure_backends("cuda", shape, report.layer));
+    // The simulator has no times of backends, but which of them vLLM would decline can be said.
+    append(report.measurements,
+           is_simulated ? declined_backends(report.target, shape, report.layer, as_vllm)
+                        : measure_backends(report.target, shape, report.layer, as_vllm));
   }
   return report;
 }
@@ -298,10 +303,13 @@ void add_measure_command(CLI::App& app, int& exit_status) {
   command->add_option("--block-size", options->block_size, "tokens of a KV block")
       ->capture_default_str()
       ->check(whole_number());
+  add_rule_options(*command, options->rules);
   command
       ->add_option("--from", options->from,
                    "what --json printed before: draw that into --svg, measure nothing")
-      ->check(not_empty());
+      ->check(not_empty())
+      ->excludes("--as-vllm")
+      ->excludes("--gpu");
   command->add_option("--svg", options->svg, "write a roofline picture to this file")
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");

@@ -7,6 +7,7 @@
 
 #include "cli/measurements.h"
 #include "gpu/backends/catalog.h"
+#include "gpu/backends/choose_backend.h"
 #include "reference/contract/error.h"
 
 namespace pagelab::cli {
@@ -46,11 +47,60 @@ double median_seconds(const std::function<void()>& call) {
   return seconds[1];
 }
 
+// What the layer of a shape asks of vLLM's registry.
+SelectionQuestion question_of(const MeasuredLayer& layer, DeviceCapability capability) {
+  SelectionQuestion question;
+  question.capability = capability;
+  question.config.head_size = layer.head_size;
+  question.config.dtype = to_string(layer.dtype);
+  question.config.kv_cache_dtype = "auto";
+  question.config.block_size = layer.block_size;
+  ModelConfig& model = question.model.emplace();
+  model.head_size = layer.head_size;
+  model.num_heads = layer.num_query_heads;
+  model.num_kv_heads = layer.num_kv_heads;
+  return question;
+}
+
+// A row for each backend of a target; its refusal is filled in where vLLM's rules count and decline.
+std::vector<std::pair<BackendChoice, Measurement>> rows_of(
+    const std::string& target,
+    const MeasuredShape& shape,
+    const MeasuredLayer& layer,
+    std::optional<DeviceCapability> as_vllm) {
+  std::vector<std::pair<BackendChoice, Measurement>> rows;
+  for (const BackendChoice& choice : all_backends()) {
+    const auto& targets = choice.targets;
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) continue;
+    Measurement measurement;
+    measurement.name = choice.name;
+    measurement.shape = shape.name;
+    measurement.work = work_of(shape, layer, bytes_of(layer.dtype));
+    if (as_vllm && is_known_to_vllm(choice.name)) {
+      measurement.refusal = refusal_as_vllm(choice.name, question_of(layer, *as_vllm));
+    }
+    rows.emplace_back(choice, measurement);
+  }
+  return rows;
+}
+
 }  // namespace
+
+std::vector<Measurement> declined_backends(const std::string& target,
+                                           const MeasuredShape& shape,
+                                           const MeasuredLayer& layer,
+                                           std::optional<DeviceCapability> as_vllm) {
+  std::vector<Measurement> declined;
+  for (const auto& [choice, measurement] : rows_of(target, shape, layer, as_vllm)) {
+    if (!measurement.refusal.empty()) declined.push_back(measurement);
+  }
+  return declined;
+}
 
 std::vector<Measurement> measure_backends(const std::string& target,
                                           const MeasuredShape& shape,
-                                          const MeasuredLayer& layer) {
+                                          const MeasuredLayer& layer,
+                                          std::optional<DeviceCapability> as_vllm) {
   const KvCache cache = random_cache(shape, layer);
   const CommonAttentionMetadata metadata = metadata_of(shape, layer);
   AttentionVariant variant;
@@ -61,13 +111,11 @@ std::vector<Measurement> measure_backends(const std::string& target,
       measured_numbers({shape.num_tokens(), layer.num_kv_heads, layer.head_size}, layer.dtype);
 
   std::vector<Measurement> measurements;
-  for (const BackendChoice& choice : all_backends()) {
-    const auto& targets = choice.targets;
-    if (std::find(targets.begin(), targets.end(), target) == targets.end()) continue;
-    Measurement measurement;
-    measurement.name = choice.name;
-    measurement.shape = shape.name;
-    measurement.work = work_of(shape, layer, bytes_of(layer.dtype));
+  for (auto& [choice, measurement] : rows_of(target, shape, layer, as_vllm)) {
+    if (!measurement.refusal.empty()) {
+      measurements.push_back(measurement);
+      continue;
+    }
     try {
       const auto impl = choice.make(target)->make_impl(cache);
       Tensor output;

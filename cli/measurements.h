@@ -9,6 +9,7 @@
 
 #include "cli/measured_shape.h"
 #include "gpu/runtime/device.h"
+#include "reference/registry/selection_question.h"
 #include "simulator/simt/counters.h"
 
 namespace pagelab::cli {
@@ -43,9 +44,17 @@ std::vector<Measurement> measure_kernels(const std::shared_ptr<Device>& device,
 
 /// Every backend of a target. The cache is filled once; timed is `forward`, from queries on the host to outputs
 /// on the host.
-/// \param target  "cpu" or "cuda"
+/// \param target   "cpu" or "cuda"
+/// \param as_vllm  the GPU whose rules count: what vLLM's own backend of the name declines is not run
 std::vector<Measurement> measure_backends(const std::string& target,
                                           const MeasuredShape& shape,
-                                          const MeasuredLayer& layer);
+                                          const MeasuredLayer& layer,
+                                          std::optional<DeviceCapability> as_vllm);
+
+/// The backends of a target that vLLM's rules decline for a shape, with the reasons; none without `as_vllm`.
+std::vector<Measurement> declined_backends(const std::string& target,
+                                           const MeasuredShape& shape,
+                                           const MeasuredLayer& layer,
+                                           std::optional<DeviceCapability> as_vllm);
 
 }  // namespace pagelab::cli

@@ -10,6 +10,7 @@
 #include "cli/targets.h"
 #include "gpu/backends/catalog.h"
 #include "reference/registry/reference_backends.h"
+#include "reference/registry/step_question.h"
 
 namespace pagelab::cli {
 namespace {
@@ -41,6 +42,18 @@ std::string bound_column(const std::optional<Comparison>& comparison) {
   if (comparison->agrees()) return fmt::format("{:.2f} %", percent);
   // A NaN, or an element that must be exact and is not, has no share.
   return std::isinf(percent) ? "EXCEEDED" : fmt::format("{:.5g} %", percent);
+}
+
+/// Why vLLM's own backend of the name declines the step, if its rules count; else empty.
+std::string refusal_by_rules(const AttentionStep& step,
+                             const std::string& name,
+                             const std::string& target,
+                             const RuleOptions& rules) {
+  const std::optional<DeviceCapability> capability = capability_as_vllm(rules, target);
+  if (!capability || !is_known_to_vllm(name)) return "";
+  SelectionQuestion question = question_of_step(step);
+  question.capability = *capability;
+  return refusal_as_vllm(name, question);
 }
 
 }  // namespace
@@ -117,7 +130,8 @@ ExpectedResult as_expected(const AttentionResult& reference_result) {
 }
 
 std::vector<ComparedBackend> compare_on_every_backend(const AttentionStep& step,
-                                                      const ExpectedResult& expected) {
+                                                      const ExpectedResult& expected,
+                                                      const RuleOptions& rules) {
   const AttentionResult in_float = attend(step, *make_reference_float_backend());
   const bool reference_is_the_yardstick = !has_expected_values(expected);
   const ExpectedResult wanted =
@@ -128,6 +142,11 @@ std::vector<ComparedBackend> compare_on_every_backend(const AttentionStep& step,
     for (const std::string& target : choice.targets) {
       if (!target_is_available(target)) continue;
       ComparedBackend row{choice.name, target, {}, {}, {}};
+      row.refusal = refusal_by_rules(step, choice.name, target, rules);
+      if (!row.refusal.empty()) {
+        rows.push_back(std::move(row));
+        continue;
+      }
       // REFERENCE beside its own result would agree by definition, and has run already.
       if (reference_is_the_yardstick && choice.name == "REFERENCE") {
         rows.push_back(std::move(row));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/targets.h"
 #include "reference/contract/compare.h"
 #include "reference/contract/step_folder.h"
 #include "reference/registry/backend.h"
@@ -60,8 +61,11 @@ struct ComparedBackend {
 /// Runs a step on every backend and target that this machine has.
 /// \param step      valid for storing and attending
 /// \param expected  what to compare with; REFERENCE's result where it holds nothing
+/// \param rules     with as_vllm, a backend that vLLM has is refused where the real one declines the step
+/// \throws Error    if the step is inconsistent, or the rules have no effect
 std::vector<ComparedBackend> compare_on_every_backend(const AttentionStep& step,
-                                                      const ExpectedResult& expected);
+                                                      const ExpectedResult& expected,
+                                                      const RuleOptions& rules);
 
 /// The table of agreement, a line a backend.
 std::string to_table(const std::vector<ComparedBackend>& rows);

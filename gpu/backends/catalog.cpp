@@ -10,6 +10,7 @@
 #include "gpu/backends/flashinfer.h"
 #include "gpu/backends/flex_attention.h"
 #include "gpu/backends/naive.h"
+#include "gpu/backends/register_backend.h"
 #include "gpu/backends/triton_attn.h"
 #include "gpu/runtime/device.h"
 #include "reference/contract/suggestion.h"
@@ -20,6 +21,36 @@ namespace {
 
 std::shared_ptr<Device> device_of(const std::string& target) {
   return target == "cuda" ? cuda_device() : simulator_device();
+}
+
+// What runs on devices that launch kernels.
+using MakeOnDevice = std::unique_ptr<AttentionBackend> (*)(std::shared_ptr<Device> device);
+
+// A line of the table: the row of that name, and what makes the backend.
+BackendChoice on_device(const char* name, MakeOnDevice make) {
+  return {*find_implementation(name),
+          [make](const std::string& target) { return make(device_of(target)); }};
+}
+
+BackendChoice on_cpu(const char* name, std::unique_ptr<AttentionBackend> (*make)()) {
+  return {*find_implementation(name), [make](const std::string&) { return make(); }};
+}
+
+const std::vector<BackendChoice>& built_in_backends() {
+  static const std::vector<BackendChoice> kBackends = {
+      on_cpu("REFERENCE", make_reference_backend),
+      on_cpu("REFERENCE_FLOAT", make_reference_float_backend),
+      on_device("NAIVE", [](auto device) { return make_naive_backend(std::move(device)); }),
+      on_device("FLASH_ATTN",
+                [](auto device) { return make_flash_attn_backend(std::move(device)); }),
+      on_device("FLASHINFER", make_flashinfer_backend),
+      on_device("TRITON_ATTN",
+                [](auto device) { return make_triton_attn_backend(std::move(device)); }),
+      on_device("FLEX_ATTENTION",
+                [](auto device) { return make_flex_attention_backend(std::move(device)); }),
+      on_cpu("CPU_ATTN", [] { return make_cpu_attn_backend(); }),
+  };
+  return kBackends;
 }
 
 BackendChoice choice_of(const std::string& name) {
@@ -44,28 +75,9 @@ void require_known(const std::string& target) {
 }  // namespace
 
 std::vector<BackendChoice> all_backends() {
-  return {
-      {"REFERENCE", {"cpu"}, [](const std::string&) { return make_reference_backend(); }},
-      {"REFERENCE_FLOAT",
-       {"cpu"},
-       [](const std::string&) { return make_reference_float_backend(); }},
-      {"NAIVE",
-       {"simulator", "cuda"},
-       [](const std::string& target) { return make_naive_backend(device_of(target)); }},
-      {"FLASH_ATTN",
-       {"simulator", "cuda"},
-       [](const std::string& target) { return make_flash_attn_backend(device_of(target)); }},
-      {"FLASHINFER",
-       {"simulator", "cuda"},
-       [](const std::string& target) { return make_flashinfer_backend(device_of(target)); }},
-      {"TRITON_ATTN",
-       {"simulator", "cuda"},
-       [](const std::string& target) { return make_triton_attn_backend(device_of(target)); }},
-      {"FLEX_ATTENTION",
-       {"simulator", "cuda"},
-       [](const std::string& target) { return make_flex_attention_backend(device_of(target)); }},
-      {"CPU_ATTN", {"cpu"}, [](const std::string&) { return make_cpu_attn_backend(); }},
-  };
+  std::vector<BackendChoice> backends = built_in_backends();
+  for (const BackendChoice& choice : registered_backends()) backends.push_back(choice);
+  return backends;
 }
 
 std::vector<std::string> available_targets() {

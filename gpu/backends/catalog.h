@@ -1,6 +1,7 @@
 /// \file
-/// Every backend that pagelab implements, and where it runs: one line a backend in catalog.cpp. What
-/// vLLM's registry holds is another table.
+/// Every backend that pagelab implements, and how it is made: one line a backend in catalog.cpp; what it
+/// takes is a row in reference/registry/implementation.cpp. A backend of one's own brings both along when
+/// it is registered. What vLLM's registry holds is another table (reference/registry/catalogue.h).
 #pragma once
 
 #include <functional>
@@ -9,18 +10,17 @@
 #include <vector>
 
 #include "reference/registry/backend.h"
+#include "reference/registry/implementation.h"
 
 namespace pagelab {
 
-/// A backend and the targets that it runs on.
-struct BackendChoice {
-  std::string name;                  ///< one name everywhere: options, messages, tables
-  std::vector<std::string> targets;  ///< "cpu", "simulator", "cuda"; the first is the usual one
+/// A backend: its name, the targets that it runs on, what it takes, and how it is made.
+struct BackendChoice : Implementation {
   /// Makes the backend for one of its targets. \throws Error if the target is not present
   std::function<std::unique_ptr<AttentionBackend>(const std::string& target)> make;
 };
 
-/// All backends, the references first.
+/// All backends, the references first, then those of register_backend.h.
 std::vector<BackendChoice> all_backends();
 
 /// The targets of this machine: "cpu", "simulator", and "cuda" if there is a GPU that runs our code.

@@ -83,6 +83,7 @@ class CudaDevice final : public Device {
 struct Search {
   std::shared_ptr<Device> device;
   std::string why_not;
+  ComputeCapability capability = {};
 };
 
 Search search_for_device() {
@@ -103,10 +104,11 @@ Search search_for_device() {
       failure != cudaSuccess) {
     return {nullptr, cudaGetErrorString(failure)};
   }
-  const std::string why_not = why_code_does_not_run(PAGELAB_CUDA_ARCHITECTURES, properties.name,
-                                                    {properties.major, properties.minor});
+  const ComputeCapability capability = {properties.major, properties.minor};
+  const std::string why_not =
+      why_code_does_not_run(PAGELAB_CUDA_ARCHITECTURES, properties.name, capability);
   if (!why_not.empty()) return {nullptr, why_not};
-  return {std::make_shared<CudaDevice>(properties.name), ""};
+  return {std::make_shared<CudaDevice>(properties.name), "", capability};
 }
 
 const Search& search() {
@@ -121,6 +123,11 @@ std::shared_ptr<Device> cuda_device() {
     throw Error(fmt::format("target cuda is not available: {}.", search().why_not));
   }
   return search().device;
+}
+
+ComputeCapability cuda_compute_capability() {
+  cuda_device();  // says why if there is none
+  return search().capability;
 }
 
 bool cuda_is_available(std::string* why_not) {

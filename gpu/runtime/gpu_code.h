@@ -13,6 +13,10 @@ struct ComputeCapability {
   int minor;  ///< member of it
 };
 
+/// The generation of this machine's GPU.
+/// \throws Error  with the reason if there is none that can run pagelab's kernels
+ComputeCapability cuda_compute_capability();
+
 /// Why code built for these architectures does not run on a GPU of this capability, or an empty
 /// string if it does.
 /// \param architectures  as CMAKE_CUDA_ARCHITECTURES lists them, separated by ';' or ',':

@@ -1,6 +1,7 @@
 // Stands in for cuda_device.cpp and matrix_rate.cpp in a build without CUDA.
 
 #include "gpu/runtime/device.h"
+#include "gpu/runtime/gpu_code.h"
 #include "gpu/runtime/matrix_rate.h"
 #include "reference/contract/error.h"
 
@@ -17,6 +18,11 @@ std::shared_ptr<Device> cuda_device() {
 bool cuda_is_available(std::string* why_not) {
   if (why_not != nullptr) *why_not = kWhyNot;
   return false;
+}
+
+ComputeCapability cuda_compute_capability() {
+  cuda_device();  // says that there is none
+  return {};
 }
 
 std::optional<double> cublas_matrix_rate() {

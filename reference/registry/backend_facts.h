@@ -122,13 +122,13 @@ inline const KernelBlockSizes kAnyBlockSize = {multiple_of(1)};
 
 /// One row.
 struct BackendFacts {
-  std::string_view name;                      ///< the enum's member: what users write
+  std::string_view name = {};                 ///< the enum's member: what users write
   std::optional<std::string_view> path = {};  ///< of the class; none or empty: must be registered
-  std::string_view family;                    ///< "ordinary", "mla", "rocm", ...
-  std::string_view description;               ///< one sentence
-  std::string_view package;                   ///< what has to be installed
-  std::string_view class_name;                ///< of the backend; empty: there is none to load
-  std::string_view get_name;                  ///< what the class calls itself: not always `name`
+  std::string_view family = {};               ///< "ordinary", "mla", "rocm", ...
+  std::string_view description = {};          ///< one sentence
+  std::string_view package = {};              ///< what has to be installed
+  std::string_view class_name = {};           ///< of the backend; empty: there is none to load
+  std::string_view get_name = {};             ///< what the class calls itself: not always `name`
 
   std::vector<std::string_view> dtypes = {"float16", "bfloat16"};                   ///< activations
   std::vector<std::string_view> kv_cache_dtypes = {"auto", "float16", "bfloat16"};  ///< caches

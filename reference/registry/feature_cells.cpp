@@ -15,7 +15,7 @@ constexpr int kNoLastMinor = 99;  // a range that ends here holds a whole major
 std::string short_dtype(std::string_view dtype) {
   if (dtype == "float16") return "fp16";
   if (dtype == "bfloat16") return "bf16";
-  return "fp32";
+  return dtype == "float64" ? "fp64" : "fp32";
 }
 
 std::string attn_type_name(AttentionType attn_type) {

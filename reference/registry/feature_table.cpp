@@ -36,6 +36,8 @@ std::string version_cell(const BackendFacts& facts, const SelectionQuestion& que
   }
 }
 
+constexpr const char* kPagelabColumn = "pagelab";
+
 enum class Columns { kOrdinary, kWithoutVersion, kLatent };
 
 Cells column_names(Columns columns) {
@@ -46,13 +48,27 @@ Cells column_names(Columns columns) {
     names.emplace_back(name);
   }
   if (columns == Columns::kLatent) names.emplace_back("Sparse");
-  for (const char* name : {"MM Prefix", "DCP", "Attention Types", "Compute Cap."}) {
+  for (const char* name : {"MM Prefix", "DCP", "Attention Types", "Compute Cap.", kPagelabColumn}) {
     names.emplace_back(name);
   }
   return names;
 }
 
-// All but the last cell, which says on which GPUs the others hold.
+// How the cells of a table are worded, and what the last one goes by.
+struct Wording {
+  const YesNo& words;
+  const std::vector<Implementation>& own;
+};
+
+// Where pagelab's own backend of a name runs.
+std::string pagelab_cell(std::string_view name, const Wording& wording) {
+  for (const Implementation& implementation : wording.own) {
+    if (implementation.name == name) return comma_separated(implementation.targets);
+  }
+  return wording.words.no;
+}
+
+// All but the last two cells: on which GPUs these hold, and where pagelab has the backend.
 Cells cells_on(const BackendFacts& facts,
                DeviceCapability capability,
                Columns columns,
@@ -98,13 +114,17 @@ std::vector<RowOfGenerations> rows_by_generation(const BackendFacts& facts,
   return rows;
 }
 
-void add_rows(const BackendFacts& facts, const YesNo& words, Columns columns, FeatureTable& table) {
-  std::vector<RowOfGenerations> rows = rows_by_generation(facts, columns, words);
+void add_rows(const BackendFacts& facts,
+              const Wording& wording,
+              Columns columns,
+              FeatureTable& table) {
+  std::vector<RowOfGenerations> rows = rows_by_generation(facts, columns, wording.words);
   const bool is_of_no_cuda_gpu = rows.empty();
-  if (is_of_no_cuda_gpu) rows.push_back({cells_on(facts, {9, 0}, columns, words), {}});
+  if (is_of_no_cuda_gpu) rows.push_back({cells_on(facts, {9, 0}, columns, wording.words), {}});
   for (RowOfGenerations& row : rows) {
     row.cells.push_back(rows.size() == 1 ? capabilities_cell(facts)
                                          : comma_separated(row.generations));
+    row.cells.push_back(pagelab_cell(facts.name, wording));
     table.rows.push_back(row.cells);
   }
 }
@@ -114,7 +134,7 @@ bool is_model_driven(const BackendFacts& facts) { return facts.family == "model_
 
 FeatureTable table_of(const std::string& title,
                       Columns columns,
-                      const YesNo& words,
+                      const Wording& wording,
                       const std::function<bool(const BackendFacts&)>& belongs) {
   std::vector<const BackendFacts*> rows;
   for (const BackendFacts* row : attention_backends()) {
@@ -123,17 +143,19 @@ FeatureTable table_of(const std::string& title,
   std::sort(rows.begin(), rows.end(),
             [](const BackendFacts* a, const BackendFacts* b) { return a->name < b->name; });
   FeatureTable table{title, column_names(columns), {}};
-  for (const BackendFacts* row : rows) add_rows(*row, words, columns, table);
+  for (const BackendFacts* row : rows) add_rows(*row, wording, columns, table);
   return table;
 }
 
-FeatureTable state_space_table() {
-  FeatureTable table{"State space", {"Backend", "Name", "KV Dtypes", "Block Sizes"}, {}};
+FeatureTable state_space_table(const Wording& wording) {
+  FeatureTable table{
+      "State space", {"Backend", "Name", "KV Dtypes", "Block Sizes", kPagelabColumn}, {}};
   for (const BackendFacts* row : mamba_attention_backends()) {
     if (row->class_name.empty()) continue;
     const SelectionQuestion question;
     table.rows.push_back({std::string(row->name), std::string(row->get_name),
-                          kv_cache_dtypes_cell(*row, question), block_sizes_cell(*row, question)});
+                          kv_cache_dtypes_cell(*row, question), block_sizes_cell(*row, question),
+                          pagelab_cell(row->name, wording)});
   }
   return table;
 }
@@ -148,18 +170,39 @@ FeatureTable priority_table(const std::string& title, const SelectionQuestion& q
 
 }  // namespace
 
-std::vector<FeatureTable> feature_tables(const YesNo& words) {
+std::vector<FeatureTable> feature_tables(const YesNo& words,
+                                         const std::vector<Implementation>& own) {
+  const Wording wording = {words, own};
   return {
-      table_of("Ordinary layers", Columns::kOrdinary, words,
+      table_of("Ordinary layers", Columns::kOrdinary, wording,
                [](const BackendFacts& row) { return !is_latent(row) && !is_model_driven(row); }),
-      table_of("Latent layers (MLA)", Columns::kLatent, words,
+      table_of("Latent layers (MLA)", Columns::kLatent, wording,
                [](const BackendFacts& row) { return is_latent(row) && !is_model_driven(row); }),
-      table_of("DeepSeek V4", Columns::kLatent, words,
+      table_of("DeepSeek V4", Columns::kLatent, wording,
                [](const BackendFacts& row) { return is_latent(row) && is_model_driven(row); }),
-      table_of("MiniMax M3", Columns::kWithoutVersion, words,
+      table_of("MiniMax M3", Columns::kWithoutVersion, wording,
                [](const BackendFacts& row) { return !is_latent(row) && is_model_driven(row); }),
-      state_space_table(),
+      state_space_table(wording),
   };
+}
+
+FeatureTable own_backends_table(const YesNo& words, const std::vector<Implementation>& own) {
+  FeatureTable table{"pagelab's own",
+                     {"Backend", "Targets", "Dtypes", "KV Dtypes", "Block Sizes", "Head Sizes",
+                      "Sink", "Non-Causal", "MM Prefix", "Window", "Attention Types"},
+                     {}};
+  const SelectionQuestion question;
+  const auto flag = [&](const Fact<bool>& fact) { return fact(question) ? words.yes : words.no; };
+  for (const Implementation& implementation : own) {
+    const BackendFacts& takes = implementation.takes;
+    table.rows.push_back({implementation.name, comma_separated(implementation.targets),
+                          dtypes_cell(takes), comma_separated(takes.kv_cache_dtypes),
+                          block_sizes_cell(takes, question), head_sizes_cell(takes, question),
+                          flag(takes.supports_sink), flag(takes.supports_non_causal),
+                          flag(takes.supports_mm_prefix), flag(takes.supports_sliding_window),
+                          attn_types_cell(takes)});
+  }
+  return table;
 }
 
 std::vector<FeatureTable> priority_tables() {

@@ -35,6 +35,13 @@ struct ModelShape {
 };
 
 /// All of them, by family.
+/// \source config.json of each model, as sources that can be read without an account repeat it, compared number
+///         by number in November 2026: litgpt's table (Lightning-AI/litgpt, litgpt/config.py) for all models from
+///         llama-2-7b to gemma-3-27b but two; OpenAI's own model (openai/gpt-oss, gpt_oss/torch/model.py) for
+///         the heads, sinks and alternating windows of both gpt-oss; DeepSeek's own inference/configs
+///         (config_16B, config_671B, config_671B_v3.2) for the DeepSeek ones; copies of config.json that others
+///         have published for yi-34b, opt-125m and kimi-k2. That images attend in both directions in Gemma 3 is
+///         vLLM's is_mm_prefix_lm.
 const std::vector<ModelShape>& model_shapes();
 
 /// A model by name.

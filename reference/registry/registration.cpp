@@ -50,8 +50,10 @@ BackendRegistry::BackendRegistry(std::string enum_name,
   }
 }
 
-BackendRegistry BackendRegistry::of_attention() {
-  return {"AttentionBackendEnum", attention_backends()};
+BackendRegistry BackendRegistry::of_attention() { return of_attention(attention_backends()); }
+
+BackendRegistry BackendRegistry::of_attention(const std::vector<const BackendFacts*>& rows) {
+  return {"AttentionBackendEnum", rows};
 }
 
 BackendRegistry BackendRegistry::of_mamba() {
@@ -149,6 +151,10 @@ const BackendFacts& BackendRegistry::load(const std::string& name,
   const std::vector<std::string>& unavailable = environment.unavailable;
   if (std::find(unavailable.begin(), unavailable.end(), name) != unavailable.end()) {
     throw RaisedError(environment.unavailable_kind, member(name).package + " is not installed");
+  }
+  const auto without_code = environment.not_implemented.find(name);
+  if (without_code != environment.not_implemented.end()) {
+    throw RaisedError("ImportError", without_code->second);
   }
   const std::string path = path_of(name);
   const BackendFacts* row = row_of_path(path);

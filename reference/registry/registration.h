@@ -18,6 +18,9 @@ class BackendRegistry {
  public:
   /// AttentionBackendEnum with nothing registered.
   static BackendRegistry of_attention();
+  /// AttentionBackendEnum with other rows, to see what would be chosen if they were so.
+  /// \param rows  in place of attention_backends(); must outlive the registry
+  static BackendRegistry of_attention(const std::vector<const BackendFacts*>& rows);
   /// MambaAttentionBackendEnum with nothing registered.
   static BackendRegistry of_mamba();
 

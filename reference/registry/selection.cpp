@@ -112,11 +112,14 @@ std::optional<std::string> block_size_warning(const SelectionQuestion& question,
          "auto-select the optimal block size.";
 }
 
-Selection choose_automatically(const SelectionQuestion& question, const BackendRegistry& registry) {
-  const std::vector<std::string_view>& priorities = backend_priorities(question);
+}  // namespace
+
+Selection select_among(const SelectionQuestion& question,
+                       const std::vector<std::string_view>& candidates,
+                       const BackendRegistry& registry) {
   Selection selection;
-  selection.candidates.assign(priorities.begin(), priorities.end());
-  for (const std::string_view name : priorities) {
+  selection.candidates.assign(candidates.begin(), candidates.end());
+  for (const std::string_view name : candidates) {
     ask_candidate(question, std::string(name), registry, selection);
   }
   const std::string asked_and_reasons = " for cuda with " + to_string(question.config) +
@@ -128,20 +131,18 @@ Selection choose_automatically(const SelectionQuestion& question, const BackendR
     selection.error = {"ValueError", "No valid attention backend found" + asked_and_reasons};
     return selection;
   }
-  selection.warning = block_size_warning(question, selection, priorities);
+  selection.warning = block_size_warning(question, selection, candidates);
   selection.info = "Using " + *selection.selected +
                    " attention backend out of potential backends: " + python_list(selection.valid) +
                    ".";
   return selection;
 }
 
-}  // namespace
-
 Selection select_attention_backend(const SelectionQuestion& question,
                                    const std::optional<std::string>& forced,
                                    const BackendRegistry& registry) {
   return forced ? ask_forced(question, *forced, registry)
-                : choose_automatically(question, registry);
+                : select_among(question, backend_priorities(question), registry);
 }
 
 std::optional<std::string> kv_cache_dtype_after_selection(

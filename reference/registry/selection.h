@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reference/registry/registration.h"
@@ -47,6 +48,14 @@ struct Selection {
 Selection select_attention_backend(const SelectionQuestion& question,
                                    const std::optional<std::string>& forced,
                                    const BackendRegistry& registry);
+
+/// The automatic choice among candidates in another order than backend_priorities gives.
+/// \param question    the layer's record, the GPU and what is installed
+/// \param candidates  the preferred one first
+/// \param registry    the members, and what was registered
+Selection select_among(const SelectionQuestion& question,
+                       const std::vector<std::string_view>& candidates,
+                       const BackendRegistry& registry);
 
 /// What an MLA layer calls its cache dtype once its backend is chosen: two of them keep their own
 /// format.

@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +67,8 @@ struct SelectionEnvironment {
   RocmPlatform rocm;                                ///< of an AMD GPU
   std::vector<std::string> unavailable = {};        ///< members whose class cannot be imported
   std::string unavailable_kind = "ImportError";     ///< what importing those raises, or "OSError"
+  /// Members that a run of pagelab has no code for, and why: they cannot be imported either.
+  std::map<std::string, std::string> not_implemented = {};
 };
 
 /// One question to the registry. Sizes of context parallelism, batch invariance and the cache dtype

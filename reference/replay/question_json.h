@@ -48,4 +48,7 @@ nlohmann::ordered_json to_json(const AttentionSelectorConfig& config);
 /// \throws Error    for an unknown field or value
 void read_environment(const nlohmann::ordered_json& env, SelectionQuestion& question);
 
+/// The question of a line of the table `selection`. \throws Error for an unknown field or value
+SelectionQuestion selection_question_of(const nlohmann::ordered_json& line);
+
 }  // namespace pagelab

@@ -9,7 +9,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-SelectionQuestion question_of(const Json& line) {
+}  // namespace
+
+SelectionQuestion selection_question_of(const Json& line) {
   SelectionQuestion question;
   question.config = selector_config_from_json(line.at("config"));
   question.capability = device_capability_of(line.at("device_capability"));
@@ -21,14 +23,13 @@ SelectionQuestion question_of(const Json& line) {
   return question;
 }
 
-}  // namespace
-
 Json answer_selection(const Json& line) {
   static const BackendRegistry kRegistry = BackendRegistry::of_attention();
   const Json forced = line.value("forced", Json(nullptr));
   const std::optional<std::string> member =
       forced.is_null() ? std::nullopt : std::optional(forced.get<std::string>());
-  const Selection selection = select_attention_backend(question_of(line), member, kRegistry);
+  const Selection selection =
+      select_attention_backend(selection_question_of(line), member, kRegistry);
   Json expect;
   expect["selected"] = or_null(selection.selected);
   expect["valid"] = selection.valid;

@@ -25,6 +25,25 @@ TEST_SUITE("pagelab backends") {
           std::string::npos);
   }
 
+  TEST_CASE("what pagelab implements stands beside what vLLM's own backend takes") {
+    const std::string text = run_pagelab("backends").output;
+    CHECK(text.find("\npagelab's own\n  Backend") != std::string::npos);
+    const std::string both = run_pagelab("backends FLASH_ATTN").output;
+    CHECK(both.find("  dtypes                    fp16, bf16\n") != std::string::npos);
+    CHECK(both.find("pagelab's own FLASH_ATTN: ") != std::string::npos);
+    CHECK(both.find("  dtypes                    fp16, bf16, fp32, fp64\n") != std::string::npos);
+    CHECK(run_pagelab("backends NAIVE").output.find("pagelab's own NAIVE: ") == 0);
+    CHECK(run_pagelab("backends TURBOQUANT").output.find("pagelab does not implement it.\n") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("a misspelt name is answered with every name once") {
+    const std::string refusal = run_pagelab("backends CUSTON").output;
+    CHECK(refusal.find("CUSTOM, MAMBA1") != std::string::npos);
+    CHECK(refusal.find(" CUSTOM,") == refusal.rfind(" CUSTOM,"));
+    CHECK(refusal.find("did you mean CUSTOM?") != std::string::npos);
+  }
+
   TEST_CASE("a name that is no backend and options that do not go together are refused") {
     check_refusal("backends FLASH_ATN", "did you mean FLASH_ATTN?");
     check_refusal("backends FLASH_ATTN --gpu h1000", "did you mean h100?");

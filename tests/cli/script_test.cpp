@@ -119,8 +119,19 @@ TEST_SUITE("script") {
     const std::size_t begin = refusal.find("of pagelab: ") + 12;
     std::string expected = refusal.substr(begin, refusal.find(" are.") - begin);
     CHECK(contains(expected, "attend, compare"));
-    expected += ", test, bench, docs, debug, clean, --help.";
+    expected += ", test, bench, docs, debug, clean, --help, --version.";
     CHECK(contains(Checkout().run("quantize").output, "Commands are: " + expected));
+  }
+
+  TEST_CASE("the script and the program know the same version and nothing is built for it") {
+    const Checkout checkout;
+    fs::copy_file(test::source_dir() / "CMakeLists.txt", checkout.root() / "CMakeLists.txt");
+    const CommandResult run = checkout.run("--version");
+    CHECK(run.exit_status == 0);
+    CHECK(checkout.calls() == "");
+    const std::string version = test::standard_output_of_pagelab("--version");
+    CHECK(version.find("pagelab ") == 0);
+    CHECK(run.output == version);
   }
 
   TEST_CASE("a command of the program builds the program and neither tests nor benchmarks") {

@@ -51,24 +51,34 @@ TEST_SUITE("feature tables") {
     const std::vector<Cells> rows = rows_named(feature_tables().front(), "FLASH_ATTN");
     REQUIRE(rows.size() == 4);
     CHECK(rows[0] == Cells{"FLASH_ATTN", "FA2*", "fp16, bf16", "auto, float16, bfloat16", "%16",
-                           "%8, ≤256", "no", "yes", "no", "yes", "All", "8.x, 12.x"});
+                           "%8, ≤256", "no", "yes", "no", "yes", "All", "8.x, 12.x",
+                           "simulator, cuda"});
     CHECK(rows[1] == Cells{"FLASH_ATTN", "FA3*", "fp16, bf16",
                            "auto, float16, bfloat16, fp8, fp8_e4m3", "%16", "%8, ≤512", "yes",
-                           "yes", "yes", "yes", "All", "9.x"});
+                           "yes", "yes", "yes", "All", "9.x", "simulator, cuda"});
     CHECK(rows[2][1] == "FA4*");
     // Thor runs version 2, but version 4 is there for heads and masks that need it.
     CHECK(rows[3][1] == "FA2*");
     CHECK(rows[3][5] == "%8, ≤512");
-    CHECK(rows[3].back() == "11.x");
+    CHECK(rows[3][11] == "11.x");
   }
 
   TEST_CASE("a latent backend says whether it is sparse and on which generations it runs") {
     const FeatureTable table = feature_tables()[1];
     CHECK(rows_named(table, "FLASHMLA").front() ==
           Cells{"FLASHMLA", "fp16, bf16", "auto, float16, bfloat16, fp8, fp8_e4m3", "64",
-                "320, 512, 576", "no", "no", "no", "no", "yes", "Decoder", "9.x-10.x"});
-    CHECK(rows_named(table, "TRITON_MLA").front().back() == "Any");
-    CHECK(rows_named(table, "CPU_MLA").front().back() == "N/A");
+                "320, 512, 576", "no", "no", "no", "no", "yes", "Decoder", "9.x-10.x", "no"});
+    CHECK(rows_named(table, "TRITON_MLA").front()[11] == "Any");
+    CHECK(rows_named(table, "CPU_MLA").front()[11] == "N/A");
+  }
+
+  TEST_CASE("the last table says what the backends of pagelab take") {
+    const FeatureTable table = own_backends_table();
+    CHECK(table.rows.size() == implementations().size());
+    CHECK(rows_named(table, "FLASH_ATTN").front() ==
+          Cells{"FLASH_ATTN", "simulator, cuda", "fp16, bf16, fp32, fp64",
+                "auto, float16, bfloat16, float32, float64, fp8, fp8_e4m3, fp8_e5m2", "Any", "≤256",
+                "yes", "yes", "yes", "yes", "Decoder, Encoder Only, Enc-Dec"});
   }
 
   TEST_CASE("the lists of priorities begin with what the documentation says") {
