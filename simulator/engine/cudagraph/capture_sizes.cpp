@@ -4,6 +4,7 @@
 #include <set>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -11,23 +12,19 @@ namespace {
 constexpr std::int64_t kCeiling = 512;            // tokens
 constexpr std::int64_t kBlackwellCeiling = 1024;  // tokens
 
-void require_at_least_one(const char* name, std::int64_t value) {
-  if (value < 1) refuse("{} is {}; it must be at least 1.", name, value);
-}
-
 void require_sound(const CaptureSizeSettings& settings) {
-  require_at_least_one("max_num_seqs", settings.max_num_seqs);
-  require_at_least_one("max_num_batched_tokens", settings.max_num_batched_tokens);
-  require_at_least_one("uniform_decode_query_len", settings.uniform_decode_query_len);
+  require_in_range("max_num_seqs", settings.max_num_seqs, 1);
+  require_in_range("max_num_batched_tokens", settings.max_num_batched_tokens, 1, kMostTokens);
+  require_in_range("uniform_decode_query_len", settings.uniform_decode_query_len, 1);
   if (settings.max_cudagraph_capture_size) {
-    require_at_least_one("max_cudagraph_capture_size", *settings.max_cudagraph_capture_size);
+    require_in_range("max_cudagraph_capture_size", *settings.max_cudagraph_capture_size, 1);
   }
   if (!settings.cudagraph_capture_sizes) return;
   if (settings.cudagraph_capture_sizes->empty()) {
     refuse("cudagraph_capture_sizes is empty; leave it out to get the default sizes.");
   }
   for (const std::int64_t size : *settings.cudagraph_capture_sizes) {
-    require_at_least_one("a size in cudagraph_capture_sizes", size);
+    require_in_range("a size in cudagraph_capture_sizes", size, 1);
   }
 }
 

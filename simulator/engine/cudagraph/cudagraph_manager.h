@@ -39,6 +39,9 @@ class CudaGraphManager {
   /// \throws Error  if a setting is out of range, or sizes or LoRA cases do not ascend
   explicit CudaGraphManager(CudagraphManagerSettings settings);
 
+  /// What it records for.
+  const CudagraphManagerSettings& settings() const { return settings_; }
+
   /// The recorded graphs, in the order in which they are tried.
   const std::vector<BatchExecutionDescriptor>& candidates() const { return candidates_; }
 

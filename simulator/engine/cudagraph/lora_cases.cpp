@@ -2,15 +2,13 @@
 
 #include <algorithm>
 
-#include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 
 std::vector<std::int64_t> lora_cases(const std::optional<LoraCaptureSettings>& lora) {
   if (!lora) return {0};
-  if (lora->max_loras < 1) {
-    refuse("max_loras is {}; it must be at least 1.", lora->max_loras);
-  }
+  require_in_range("max_loras", lora->max_loras, 1);
   // The base model counts as one adapter more.
   const std::int64_t any_number = lora->max_loras + 1;
   if (!lora->cudagraph_specialize_lora) return {any_number};

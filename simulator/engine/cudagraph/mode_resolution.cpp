@@ -7,6 +7,7 @@
 
 #include "reference/contract/refuse.h"
 #include "simulator/engine/cudagraph/graph_settings.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -160,9 +161,7 @@ class Resolution {
 void require_sound(const CudagraphModeRequest& request) {
   require_sound_graph_settings(request.capture_sizes.sizes, request.uniform_decode_query_len,
                                request.max_num_seqs);
-  if (request.num_mamba_blocks < 0) {
-    refuse("num_mamba_blocks is {}; it must be at least 0.", request.num_mamba_blocks);
-  }
+  require_in_range("num_mamba_blocks", request.num_mamba_blocks, 0, kMostTokens);
   const std::vector<std::int64_t>& sizes = request.capture_sizes.sizes;
   const std::int64_t largest = sizes.empty() ? 0 : sizes.back();
   if (largest != request.capture_sizes.max) {

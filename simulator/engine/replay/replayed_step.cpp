@@ -3,6 +3,7 @@
 #include "reference/cache/kernel_blocks.h"
 #include "reference/contract/refuse.h"
 #include "reference/replay/question_json.h"
+#include "simulator/engine/in_range.h"
 #include "simulator/engine/replay/engine_tables.h"
 #include "simulator/engine/replay/line_fields.h"
 #include "simulator/engine/step/batch_reorder.h"
@@ -185,7 +186,9 @@ Json answer_cascade(const Json& line) {
   if (line.contains("worker")) return answer_worker_cascade(line);
   Numbers query_lens;
   for (const Json& run : line.at("q")) {
-    query_lens.insert(query_lens.end(), run.at(1).get<std::size_t>(),
+    const auto num_reqs = run.at(1).get<std::int64_t>();
+    require_in_range("the number of requests of a run", num_reqs, 0);
+    query_lens.insert(query_lens.end(), static_cast<std::size_t>(num_reqs),
                       run.at(0).get<std::int64_t>());
   }
   const bool use = use_cascade_attention(line.at("common").get<std::int64_t>(), query_lens,

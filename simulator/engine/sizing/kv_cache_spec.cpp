@@ -4,13 +4,14 @@
 
 #include "reference/cache/block_table.h"
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
 
-void require_at_least_one(const char* name, std::int64_t value) {
-  if (value < 1) refuse("{} is {}; it must be at least 1.", name, value);
-}
+// With these, no page leaves an int64.
+constexpr std::int64_t kMostElements = 1'000'000'000'000;
+constexpr std::int64_t kMostHeads = 10'000;
 
 std::int64_t bytes_of_states(const std::vector<MambaState>& states) {
   if (states.empty()) refuse("a Mamba layer has no states; it needs at least one.");
@@ -18,8 +19,9 @@ std::int64_t bytes_of_states(const std::vector<MambaState>& states) {
   for (const MambaState& state : states) {
     std::int64_t elements = 1;
     for (const std::int64_t extent : state.shape) {
-      require_at_least_one("an extent of a Mamba state", extent);
+      require_in_range("an extent of a Mamba state", extent, 1);
       elements *= extent;
+      require_in_range("the number of elements of a Mamba state", elements, 1, kMostElements);
     }
     bytes += elements * bytes_of(state.dtype);
   }
@@ -28,12 +30,12 @@ std::int64_t bytes_of_states(const std::vector<MambaState>& states) {
 
 std::int64_t bytes_of_token(const KVCacheSpec& spec) {
   if (spec.state_content_bytes) {
-    require_at_least_one("state_content_bytes", *spec.state_content_bytes);
+    require_in_range("state_content_bytes", *spec.state_content_bytes, 1);
     return *spec.state_content_bytes;
   }
-  require_at_least_one("head_size", spec.head_size);
+  require_in_range("head_size", spec.head_size, 1);
   const bool has_values = spec.kind != KVCacheKind::kMla;
-  if (has_values) require_at_least_one("head_size_v", spec.head_size_v);
+  if (has_values) require_in_range("head_size_v", spec.head_size_v, 1);
   const std::int64_t elements = spec.head_size + (has_values ? spec.head_size_v : 0);
   return elements * bytes_of(spec.dtype);
 }
@@ -61,10 +63,10 @@ std::optional<KVCacheSpec> with_page_size(const KVCacheSpec& spec, std::int64_t 
 }  // namespace
 
 std::int64_t real_page_size_bytes(const KVCacheSpec& spec) {
-  require_at_least_one("block_size", spec.block_size);
+  require_in_range("block_size", spec.block_size, 1);
   if (spec.kind == KVCacheKind::kMamba) return bytes_of_states(spec.mamba_states);
   const std::int64_t num_heads = spec.kind == KVCacheKind::kMla ? 1 : spec.num_kv_heads;
-  require_at_least_one("num_kv_heads", num_heads);
+  require_in_range("num_kv_heads", num_heads, 1, kMostHeads);
   return num_heads * spec.block_size * bytes_of_token(spec);
 }
 
@@ -78,7 +80,7 @@ std::int64_t page_size_bytes(const KVCacheSpec& spec) {
     return *spec.page_size_padded;
   }
   if (!spec.alignment) return content;
-  require_at_least_one("alignment", *spec.alignment);
+  require_in_range("alignment", *spec.alignment, 1);
   return (content + *spec.alignment - 1) / *spec.alignment * *spec.alignment;
 }
 
@@ -121,10 +123,10 @@ std::optional<std::vector<KVCacheSpec>> unify_page_sizes(const std::vector<KVCac
 std::int64_t max_admission_blocks_per_request(const KVCacheSpec& spec,
                                               std::int64_t max_in_flight_tokens,
                                               std::int64_t max_model_len) {
-  require_at_least_one("block_size", spec.block_size);
-  require_at_least_one("sliding_window", spec.sliding_window);
-  require_at_least_one("max_in_flight_tokens", max_in_flight_tokens);
-  require_at_least_one("max_model_len", max_model_len);
+  require_in_range("block_size", spec.block_size, 1);
+  require_in_range("sliding_window", spec.sliding_window, 1);
+  require_in_range("max_in_flight_tokens", max_in_flight_tokens, 1, kMostTokens);
+  require_in_range("max_model_len", max_model_len, 1, kMostTokens);
   const std::int64_t num_tokens =
       std::min(spec.sliding_window - 1 + max_in_flight_tokens, max_model_len);
   return blocks_for_tokens(num_tokens, spec.block_size) + 1;

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -35,9 +35,7 @@ RequestKind request_kind(const ScheduledRequest& request, std::int64_t decode_th
 BatchReorder reorder_batch_to_split_decodes_and_prefills(
     const std::vector<ScheduledRequest>& requests, std::int64_t decode_threshold) {
   require_sound(requests);
-  if (decode_threshold < 1) {
-    refuse("decode_threshold is {}; it must be at least 1.", decode_threshold);
-  }
+  require_in_range("decode_threshold", decode_threshold, 1);
   // Step 1: the kinds as they stand, and as they shall stand.
   const std::vector<RequestKind> kinds = kinds_of(requests, decode_threshold);
   std::vector<RequestKind> wanted = kinds;
@@ -76,9 +74,7 @@ BatchReorder reorder_batch_to_split_decodes_and_prefills(
 std::vector<std::int64_t> sorted_batch(const std::vector<ScheduledRequest>& requests,
                                        std::int64_t decode_query_len) {
   require_sound(requests);
-  if (decode_query_len < 1) {
-    refuse("decode_query_len is {}; it must be at least 1.", decode_query_len);
-  }
+  require_in_range("decode_query_len", decode_query_len, 1);
   const auto key = [&](std::int64_t req_idx) {
     const ScheduledRequest& request = requests[static_cast<std::size_t>(req_idx)];
     const bool no_drafts = request.num_draft_tokens == 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -10,9 +11,7 @@ namespace {
 using Row = std::vector<BatchRow>::const_iterator;
 
 void require_sound(const std::vector<BatchRow>& rows, std::int64_t decode_threshold) {
-  if (decode_threshold < 1) {
-    refuse("decode_threshold is {}; it must be at least 1.", decode_threshold);
-  }
+  require_in_range("decode_threshold", decode_threshold, 1);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (rows[row].query_len < 0 || rows[row].seq_len < 0) {
       refuse("row {} has a query of {} and a sequence of {} tokens; neither may be negative.", row,

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -13,28 +14,25 @@ constexpr std::int64_t kLeastPrefix = 256;   // tokens
 constexpr std::int64_t kLeastRequests = 8;   // requests
 constexpr std::int64_t kTile = 128;          // queries, and keys, of one tile
 constexpr std::int64_t kPartialElement = 4;  // bytes of a float32
+// With these, no product below leaves an int64.
+constexpr std::int64_t kMostHeads = 1'000;
+constexpr std::int64_t kMostHeadSize = 1'000;
+constexpr std::int64_t kMostRequests = 10'000;
+constexpr std::int64_t kMostTokensOfARequest = 10'000'000;
 
 std::int64_t ceil_div(std::int64_t dividend, std::int64_t divisor) {
   return (dividend + divisor - 1) / divisor;
 }
 
-void require_not_negative(const char* name, std::int64_t value) {
-  if (value < 0) refuse("{} is {}; it must be at least 0.", name, value);
-}
-
-void require_at_least_1(const char* name, std::int64_t value) {
-  if (value < 1) refuse("{} is {}; it must be at least 1.", name, value);
-}
-
 void require_sound(const CascadeSetting& setting) {
-  require_at_least_1("num_query_heads", setting.num_query_heads);
-  require_at_least_1("num_kv_heads", setting.num_kv_heads);
+  require_in_range("num_query_heads", setting.num_query_heads, 1, kMostHeads);
+  require_in_range("num_kv_heads", setting.num_kv_heads, 1, kMostHeads);
   if (setting.num_query_heads % setting.num_kv_heads != 0) {
     refuse("num_query_heads is {}, which {} KV heads do not divide.", setting.num_query_heads,
            setting.num_kv_heads);
   }
-  require_at_least_1("num_sms", setting.num_sms);
-  require_at_least_1("dcp_world_size", setting.dcp_world_size);
+  require_in_range("num_sms", setting.num_sms, 1);
+  require_in_range("dcp_world_size", setting.dcp_world_size, 1);
 }
 
 CascadeDecision no(const std::string& reason) { return {false, reason}; }
@@ -62,9 +60,10 @@ CascadeDecision compared(std::int64_t common_prefix_len,
 CascadeDecision flash_attn_cascade_decision(std::int64_t common_prefix_len,
                                             const std::vector<std::int64_t>& query_lens,
                                             const CascadeSetting& setting) {
-  require_not_negative("common_prefix_len", common_prefix_len);
+  require_in_range("common_prefix_len", common_prefix_len, 0, kMostTokens);
   require_sound(setting);
-  for (const std::int64_t query_len : query_lens) require_at_least_1("a query length", query_len);
+  for (const std::int64_t query_len : query_lens)
+    require_in_range("a query length", query_len, 1, kMostTokens);
 
   if (common_prefix_len < kLeastPrefix) {
     return no(fmt::format("the common prefix has {} tokens, fewer than {}.", common_prefix_len,
@@ -97,8 +96,8 @@ std::int64_t cascade_prefix_len(std::int64_t num_common_prefix_blocks,
                                 std::int64_t block_size,
                                 const std::vector<ScheduledRequest>& requests,
                                 const CascadeSetting& setting) {
-  require_not_negative("num_common_prefix_blocks", num_common_prefix_blocks);
-  require_at_least_1("block_size", block_size);
+  require_in_range("num_common_prefix_blocks", num_common_prefix_blocks, 0, kMostTokens);
+  require_in_range("block_size", block_size, 1);
   require_sound(requests);
 
   std::int64_t prefix_len = num_common_prefix_blocks * block_size;
@@ -129,12 +128,12 @@ CascadeTraffic cascade_traffic(std::int64_t num_reqs,
                                const CascadeSetting& setting,
                                std::int64_t head_size,
                                std::int64_t element_size) {
-  require_not_negative("num_reqs", num_reqs);
-  require_not_negative("prefix_len", prefix_len);
-  require_not_negative("own_len", own_len);
+  require_in_range("num_reqs", num_reqs, 0, kMostRequests);
+  require_in_range("prefix_len", prefix_len, 0, kMostTokensOfARequest);
+  require_in_range("own_len", own_len, 0, kMostTokensOfARequest);
   require_sound(setting);
-  require_at_least_1("head_size", head_size);
-  require_at_least_1("element_size", element_size);
+  require_in_range("head_size", head_size, 1, kMostHeadSize);
+  require_in_range("element_size", element_size, 1, 8);
 
   const std::int64_t bytes_per_token = 2 * setting.num_kv_heads * head_size * element_size;
   // Written by two passes, and read twice by the merge.

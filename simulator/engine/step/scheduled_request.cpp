@@ -1,6 +1,7 @@
 #include "simulator/engine/step/scheduled_request.h"
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 
@@ -15,6 +16,8 @@ void require_sound(const std::vector<ScheduledRequest>& requests) {
       refuse("request {} has {} computed and {} prompt tokens; neither may be negative.", req_idx,
              request.num_computed_tokens, request.num_prompt_tokens);
     }
+    require_in_range("num_scheduled_tokens", request.num_scheduled_tokens, 1, kMostTokens);
+    require_in_range("num_computed_tokens", request.num_computed_tokens, 0, kMostTokens);
     if (request.num_draft_tokens < 0 || request.num_draft_tokens >= request.num_scheduled_tokens) {
       refuse("request {} has {} draft tokens among {} scheduled ones; at least one is no draft.",
              req_idx, request.num_draft_tokens, request.num_scheduled_tokens);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -12,18 +13,10 @@ namespace {
 constexpr std::int64_t kTableAlignment = 128;  // tokens that a row's blocks hold a multiple of
 
 void require_sound(const StepLayout& layout) {
-  if (layout.block_size < 1) {
-    refuse("block_size is {}; it must be at least 1.", layout.block_size);
-  }
-  if (layout.max_blocks_per_req < 0) {
-    refuse("max_blocks_per_req is {}; it must be at least 0.", layout.max_blocks_per_req);
-  }
-  if (layout.padding_seq_len < 0) {
-    refuse("padding_seq_len is {}; it must be at least 0.", layout.padding_seq_len);
-  }
-  if (layout.parallel.world_size < 1) {
-    refuse("world_size is {}; it must be at least 1.", layout.parallel.world_size);
-  }
+  require_in_range("block_size", layout.block_size, 1);
+  require_in_range("max_blocks_per_req", layout.max_blocks_per_req, 0);
+  require_in_range("padding_seq_len", layout.padding_seq_len, 0, kMostTokens);
+  require_in_range("world_size", layout.parallel.world_size, 1);
 }
 
 // Every token of this step needs a block that is the request's own.
@@ -55,6 +48,8 @@ PaddedShape padded_shape(const std::vector<StepRequest>& requests,
     actual.num_tokens += request.scheduled.num_scheduled_tokens;
   }
   if (!padding) return actual;
+  require_in_range("the padded num_tokens", padding->num_tokens, 0, kMostTokens);
+  require_in_range("the padded num_reqs", padding->num_reqs, 0);
   if (padding->num_tokens < actual.num_tokens || padding->num_reqs < actual.num_reqs) {
     refuse("a step of {} requests and {} tokens does not fit {} requests and {} tokens.",
            actual.num_reqs, actual.num_tokens, padding->num_reqs, padding->num_tokens);
@@ -146,8 +141,8 @@ std::vector<BatchRow> BuiltStep::rows() const {
 }
 
 std::int64_t block_table_columns(std::int64_t max_model_len, std::int64_t block_size) {
-  if (max_model_len < 1) refuse("max_model_len is {}; it must be at least 1.", max_model_len);
-  if (block_size < 1) refuse("block_size is {}; it must be at least 1.", block_size);
+  require_in_range("max_model_len", max_model_len, 1, kMostTokens);
+  require_in_range("block_size", block_size, 1);
   const std::int64_t alignment = kTableAlignment / std::gcd(kTableAlignment, block_size);
   const std::int64_t num_blocks = blocks_for_tokens(max_model_len, block_size);
   return (num_blocks + alignment - 1) / alignment * alignment;

@@ -98,6 +98,28 @@ TEST_SUITE("CUDA-graph modes") {
         "cudagraph_mode=PIECEWISE, and make sure compilation mode is VLLM_COMPILE\n");
   }
 
+  TEST_CASE("sizes become whole decodes and one decode if no size rounds up within the maximum") {
+    // 5 tokens would be two decodes of 4, past the maximum; one decode fits.
+    CHECK(rounded_to_decodes({{5}, 5}, 4).sizes == Sizes{4});
+    CHECK(rounded_to_decodes({{5}, 5}, 4).max == 4);
+    CHECK(rounded_to_decodes({{1, 2, 5, 8}, 8}, 4).sizes == Sizes{4, 8});
+    CHECK(rounded_to_decodes({{1, 2}, 2}, 4).sizes.empty());
+  }
+
+  TEST_CASE("as many state blocks as requests are enough") {
+    CudagraphModeRequest request;
+    request.has_mamba_layers = true;
+    request.max_num_seqs = 10;
+    request.num_mamba_blocks = 10;
+    CHECK_FALSE(resolve_cudagraph_mode(request).error);
+    request.num_mamba_blocks = 9;
+    CHECK(
+        resolve_cudagraph_mode(request).error ==
+        "max_num_seqs (10) exceeds available Mamba cache blocks (9). Each decode sequence requires "
+        "one Mamba cache block, so CUDA graph capture cannot proceed. Please lower max_num_seqs to "
+        "at most 9 or increase gpu_memory_utilization.");
+  }
+
   TEST_CASE("capture sizes that contradict each other are refused") {
     CudagraphModeRequest request = full_for_three_tokens();
     request.capture_sizes = {{1, 4, 4}, 4};

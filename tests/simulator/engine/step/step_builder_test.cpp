@@ -110,6 +110,8 @@ TEST_SUITE("step builder") {
                          Error);
     CHECK_THROWS_WITH_AS(build_step(three_decodes(), {.block_size = 4, .max_blocks_per_req = 2}),
                          "request 1 has 3 blocks, but block_table has 2 columns.", Error);
+    CHECK_THROWS_WITH_AS(build_step(three_decodes(), kBlocksOf4, PaddedShape{4, 1'000'001}),
+                         "the padded num_reqs is 1000001; it must be at most 1000000.", Error);
     CHECK_THROWS_WITH_AS(build_step(three_decodes(), {.block_size = 0}),
                          "block_size is 0; it must be at least 1.", Error);
     CHECK_THROWS_WITH_AS(build_step(three_decodes(), {.padding_seq_len = -1}),
@@ -131,6 +133,25 @@ TEST_SUITE("prepared step") {
     CHECK(chunked.dispatch.mode == CUDAGraphMode::kPiecewise);
     CHECK(chunked.step.metadata.num_reqs() == 3);
     CHECK(chunked.step.metadata.slot_mapping.size() == 8);
+  }
+
+  TEST_CASE("the second runner sorts drafts and decodes to the front and pads to its graph") {
+    const CudaGraphManager manager(
+        {.capture_sizes = {4, 8, 16}, .decode_query_len = 2, .max_num_seqs = 8});
+    std::vector<StepRequest> requests = {request_of(5, 0, {7, 8}), request_of(2, 8, {2, 5, 3}),
+                                         request_of(1, 1, {4}), request_of(2, 1, {6})};
+    requests[3].scheduled.num_draft_tokens = 1;
+    const SortedStep mixed = prepare_sorted_step(requests, kBlocksOf4, manager);
+    CHECK(mixed.order == Slots{3, 1, 2, 0});
+    CHECK(to_string(mixed.dispatch) == "PIECEWISE: 16 tokens");
+    CHECK(mixed.step.metadata.query_start_loc == Ids{0, 2, 4, 5, 10});
+    CHECK(mixed.step.metadata.slot_mapping.size() == 16);
+
+    // Three decodes of two tokens make six, and eight are recorded: four decodes.
+    const SortedStep decodes =
+        prepare_sorted_step({requests[3], requests[1], request_of(2, 2, {9})}, kBlocksOf4, manager);
+    CHECK(to_string(decodes.dispatch) == "FULL: 8 tokens, 4 requests of 2");
+    CHECK(decodes.step.metadata.query_start_loc == Ids{0, 2, 4, 6, 6});
   }
 
   TEST_CASE("C3: a prefix that only the reference counts share is not used") {
