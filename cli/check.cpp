@@ -26,15 +26,16 @@ struct CheckOptions {
   bool each = false;
 };
 
-/// How the build compiles a check; it wrote that down, a word a line.
+/// How the build compiles a check; it wrote that down, a word a line. The check of a lesson about kernels knows
+/// no answer by itself, and was compiled with the build.
 struct Recipe {
   std::vector<std::string> compiler;         ///< path and flags
   std::vector<std::string> kernel_compiler;  ///< the same for kernels; empty if it makes none
   std::vector<std::string> libraries;        ///< that every check is linked with
 };
 
-Recipe read_recipe() {
-  const fs::path path = fs::path(PAGELAB_BINARY_DIR) / "lessons" / "check_command.txt";
+/// Opens a file that the build wrote.
+std::ifstream open_recipe(const fs::path& path) {
   std::ifstream file(path);
   if (!file) {
     throw Error(
@@ -42,6 +43,20 @@ Recipe read_recipe() {
                     "PAGELAB_TESTS=ON and build.",
                     path.string()));
   }
+  return file;
+}
+
+/// The object file of the check of a lesson about kernels.
+std::string compiled_check(const Lesson& lesson) {
+  std::ifstream file =
+      open_recipe(fs::path(PAGELAB_BINARY_DIR) / "lessons" / lesson.name / "check_object.txt");
+  std::string path;
+  std::getline(file, path);
+  return path;
+}
+
+Recipe read_recipe() {
+  std::ifstream file = open_recipe(fs::path(PAGELAB_BINARY_DIR) / "lessons" / "check_command.txt");
   Recipe recipe;
   std::vector<std::string>* part = &recipe.compiler;
   for (std::string word; std::getline(file, word);) {
@@ -100,8 +115,7 @@ BuildEnd build_check(const Lesson& lesson,
                      const fs::path& program,
                      ProgramOutput output) {
   const Recipe recipe = read_recipe();
-  const TemporaryFile check(program.string() + ".o");
-  const TemporaryFile kernels(program.string() + "_kernels.o");
+  const TemporaryFile object(program.string() + ".o");
   std::vector<std::string> link = recipe.compiler;
   // A lesson about kernels has the answer in a source file of its own, compiled as kernels are.
   const fs::path kernel_source = lesson.folder / "answer.cu";
@@ -112,15 +126,14 @@ BuildEnd build_check(const Lesson& lesson,
                       "lacks: ThreadSanitizer excludes them. Configure another preset.",
                       lesson.number));
     }
-    if (!compile(recipe.kernel_compiler, kernel_source, answer, kernels.path, output)) {
+    if (!compile(recipe.kernel_compiler, kernel_source, answer, object.path, output)) {
       return BuildEnd::kNotCompiled;
     }
-    link.push_back(kernels.path.string());
-  }
-  if (!compile(recipe.compiler, lesson.folder / "check.cpp", answer, check.path, output)) {
+    link.push_back(compiled_check(lesson));
+  } else if (!compile(recipe.compiler, lesson.folder / "check.cpp", answer, object.path, output)) {
     return BuildEnd::kNotCompiled;
   }
-  link.insert(link.end(), {check.path.string(), "-o", program.string()});
+  link.insert(link.end(), {object.path.string(), "-o", program.string()});
   link.insert(link.end(), recipe.libraries.begin(), recipe.libraries.end());
   return run_program(link, output) == 0 ? BuildEnd::kBuilt : BuildEnd::kNotLinked;
 }

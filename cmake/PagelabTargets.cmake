@@ -59,14 +59,19 @@ function(pagelab_add_kernels name)
   endforeach()
 endfunction()
 
-# pagelab_add_test(NAME [TOGETHER file.cpp ...] [SOURCES file.cpp ...] [LINK target ...] [LABELS label ...]): one
-# doctest program; ctest sees each of its cases. A case that needs a GPU and finds none prints "SKIPPED:" and
-# counts as skipped. TOGETHER: sources that are compiled as one (pagelab_compile_together), SOURCES: the others.
+# pagelab_add_test(NAME [OPTIMISED] [TOGETHER file.cpp ...] [SOURCES file.cpp ...] [LINK target ...]
+# [LABELS label ...]): one doctest program; ctest sees each of its cases. A case that needs a GPU and finds none
+# prints "SKIPPED:" and counts as skipped. TOGETHER: sources that are compiled as one (pagelab_compile_together),
+# SOURCES: the others. The test's own code is compiled without optimisation, which takes two thirds of the time;
+# what it calls in our libraries is not slower for that. OPTIMISED is for one that computes much by itself.
 function(pagelab_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "TOGETHER;SOURCES;LINK;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIMISED" "" "TOGETHER;SOURCES;LINK;LABELS")
   add_executable(test_${name} ${arg_TOGETHER} ${arg_SOURCES})
   if(arg_TOGETHER)
     pagelab_compile_together(test_${name} tests ${arg_TOGETHER})
+  endif()
+  if(NOT arg_OPTIMISED)
+    target_compile_options(test_${name} PRIVATE -O0)
   endif()
   target_link_libraries(test_${name} PRIVATE
     test_support ${arg_LINK} pagelab_warnings pagelab_sanitizers)
@@ -80,100 +85,6 @@ function(pagelab_add_test name)
     PROPERTIES LABELS \"${name};${arg_LABELS}\")\nendif()\n")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${more}")
   endif()
-endfunction()
-
-# pagelab_add_lesson(NN_name [KERNELS] [LINK target ...]): the lesson in the folder of that name. Its example
-# becomes the program lesson_NN_name; its check is compiled against the solution, which must pass, and against each
-# wrong answer, which must be rejected in the task that the answer's first line names ("// Wrong in task
-# 2: ..."). The exercise is compiled when `pagelab check` is called, so that a half-written one breaks no
-# build. KERNELS: an answer's kernels are in the lesson's answer.cu, the example's in its kernels.cu, if it has
-# one, or in what it LINKs. Such a lesson is about what the simulator's checks say, so where there are no
-# checked kernels it is not built.
-function(pagelab_add_lesson name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "LINK")
-  if(arg_KERNELS AND NOT PAGELAB_CHECKED_KERNELS)
-    return()
-  endif()
-  set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
-  string(SUBSTRING "${name}" 0 2 number)
-  add_executable(lesson_${name} ${folder}/example.cpp)
-  target_link_libraries(lesson_${name} PRIVATE reference pagelab_warnings pagelab_sanitizers)
-  if(arg_KERNELS)
-    target_link_libraries(lesson_${name} PRIVATE ${arg_LINK} runtime simt)
-    if(EXISTS ${folder}/kernels.cu)
-      pagelab_add_kernels(lesson_${name}_kernels ${folder}/kernels.cu)
-      target_link_libraries(lesson_${name} PRIVATE lesson_${name}_kernels)
-      set_target_properties(lesson_${name}_kernels_checked PROPERTIES PAGELAB_STEPPED ON)
-    endif()
-    # What is right in the simulator, and what is asked for, must be CUDA: nvcc has to take it too.
-    foreach(answer IN ITEMS solution exercise)
-      if(PAGELAB_HAS_CUDA)
-        add_library(lesson_${name}_${answer}_cuda OBJECT ${folder}/answer.cu)
-        target_link_libraries(lesson_${name}_${answer}_cuda PRIVATE pagelab_options pagelab_cuda_kernel)
-        target_compile_definitions(lesson_${name}_${answer}_cuda
-          PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}.h\"")
-      endif()
-    endforeach()
-  endif()
-  if(TARGET pagelab_program)
-    add_dependencies(pagelab_program lesson_${name})
-  endif()
-  add_test(NAME "lesson ${number}: the example prints example.txt"
-    COMMAND sh -c "\"$0\" | diff -u \"$1\" -" $<TARGET_FILE:lesson_${name}> ${folder}/example.txt)
-
-  pagelab_add_lesson_check(check_${name}_solution ${folder} solution.h)
-  add_test(NAME "lesson ${number}: the solution passes" COMMAND check_${name}_solution)
-  set_tests_properties("lesson ${number}: the example prints example.txt"
-    "lesson ${number}: the solution passes" PROPERTIES LABELS lessons TIMEOUT 60)
-
-  file(GLOB wrong_answers CONFIGURE_DEPENDS RELATIVE ${folder}/wrong ${folder}/wrong/*.h)
-  foreach(wrong_answer IN LISTS wrong_answers)
-    string(REPLACE ".h" "" mistake ${wrong_answer})
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/wrong/${wrong_answer})
-    file(STRINGS ${folder}/wrong/${wrong_answer} first_line LIMIT_COUNT 1)
-    if(NOT first_line MATCHES "^// Wrong in task ([0-9]+):")
-      message(FATAL_ERROR "${folder}/wrong/${wrong_answer} must begin with '// Wrong in task N: why'.")
-    endif()
-    set(task ${CMAKE_MATCH_1})
-    pagelab_add_lesson_check(check_${name}_${mistake} ${folder} wrong/${wrong_answer})
-    set(case "lesson ${number}: the wrong answer ${mistake} is rejected in task ${task}")
-    add_test(NAME "${case}" COMMAND check_${name}_${mistake})
-    set_tests_properties("${case}" PROPERTIES LABELS lessons TIMEOUT 60
-      PASS_REGULAR_EXPRESSION "Task ${task}, [a-z_]+, (is not right yet|crashed|was stopped|is not done)")
-  endforeach()
-endfunction()
-
-# The check of a lesson, compiled against one answer. The check of a lesson about kernels knows an answer only
-# by what answer.cu tells of it: it is compiled once, and linked with each answer's kernels.
-function(pagelab_add_lesson_check target folder answer)
-  if(EXISTS ${folder}/answer.cu)
-    cmake_path(GET folder FILENAME lesson)
-    if(NOT TARGET check_${lesson})
-      add_library(check_${lesson} OBJECT ${folder}/check.cpp)
-      target_precompile_headers(check_${lesson} REUSE_FROM lesson_checker)
-      target_link_libraries(check_${lesson}
-        PUBLIC lesson_checker reference pagelab_sanitizers PRIVATE pagelab_warnings)
-    endif()
-    add_executable(${target} $<TARGET_OBJECTS:check_${lesson}>)
-    pagelab_add_answer_kernels(${target} ${folder} ${answer})
-  else()
-    add_executable(${target} ${folder}/check.cpp)
-    target_compile_definitions(${target} PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}\"")
-    target_precompile_headers(${target} REUSE_FROM lesson_checker)
-  endif()
-  target_link_libraries(${target} PRIVATE lesson_checker reference pagelab_warnings pagelab_sanitizers)
-  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lessons/checks)
-endfunction()
-
-# The kernels of one answer, compiled for the checks.
-function(pagelab_add_answer_kernels check folder answer)
-  cmake_path(RELATIVE_PATH folder BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE inside)
-  set(wrapper "${PROJECT_BINARY_DIR}/simulated/${inside}/answer.cu.cpp")
-  file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${inside}/answer.cu\"\n" @ONLY)
-  add_library(${check}_kernels OBJECT "${wrapper}")
-  target_link_libraries(${check}_kernels PRIVATE pagelab_options pagelab_warnings pagelab_checked_kernel)
-  target_compile_definitions(${check}_kernels PRIVATE "PAGELAB_ANSWER=\"${folder}/${answer}\"")
-  target_link_libraries(${check} PRIVATE ${check}_kernels)
 endfunction()
 
 function(pagelab_print_summary)

@@ -1,5 +1,5 @@
 // The exercises themselves. That solutions pass and wrong answers are rejected is asserted by tests of
-// their own, one an answer (cmake/PagelabTargets.cmake).
+// their own, one an answer (cmake/PagelabLessons.cmake).
 
 #include <doctest/doctest.h>
 
