@@ -44,6 +44,19 @@ TEST_SUITE("CUDA-graph dispatch") {
     CHECK_FALSE(is_uniform_decode(3, 12, 4, 4));
   }
 
+  TEST_CASE("a size of less than one decode has no graph of decodes") {
+    const CudagraphDispatcher dispatcher(
+        {.capture_sizes = {2, 4, 8, 12}, .uniform_decode_query_len = 4, .max_num_seqs = 2});
+    // 2 tokens are half a decode, and 12 are three decodes where two may run.
+    std::vector<std::int64_t> sizes;
+    for (const BatchDescriptor& key : dispatcher.keys(CUDAGraphMode::kFull)) {
+      sizes.push_back(key.num_tokens);
+    }
+    CHECK(sizes == std::vector<std::int64_t>{4, 8});
+    CHECK(dispatcher.keys(CUDAGraphMode::kPiecewise).size() == 4);
+    CHECK(dispatcher.keys(CUDAGraphMode::kNone).empty());
+  }
+
   TEST_CASE("a cascade step never runs as a full graph") {
     const AllowedModes not_full = {.full = false};
     const StepShape decodes = {.num_tokens = 8, .uniform_decode = true};

@@ -71,6 +71,27 @@ TEST_SUITE("sizes of a cache") {
     CHECK(UniformTypeKVCacheSpecs{{llama_layer(), wide}}.page_size_bytes() == 65536 + 98304);
   }
 
+  TEST_CASE("a recurrent state is padded even where its page would fit several times") {
+    // 1024 elements of 2 bytes: a thirty-second of the attention layer's 65536 bytes.
+    const KVCacheSpec state = {.kind = KVCacheKind::kMamba,
+                               .block_size = 512,
+                               .mamba_states = {{{4, 256}, DType::kBFloat16}}};
+    const auto unified = unify_page_sizes({llama_layer(), state});
+    REQUIRE(unified);
+    CHECK((*unified)[1].block_size == 512);
+    CHECK(page_size_bytes((*unified)[1]) == 65536);
+    CHECK(real_page_size_bytes((*unified)[1]) == 2048);
+  }
+
+  TEST_CASE("a window's request holds the window before its query and what is in flight") {
+    // The query and the 16 tokens before it: 16 + 16 in flight are two blocks, and one for the offset.
+    KVCacheSpec spec = llama_layer();
+    spec.sliding_window = 17;
+    CHECK(max_admission_blocks_per_request(spec, 16, 4096) == 3);
+    CHECK(max_admission_blocks_per_request(spec, 16, 20) == 3);
+    CHECK(max_admission_blocks_per_request(spec, 16, 16) == 2);
+  }
+
   TEST_CASE("a page that is smaller than its content is refused") {
     KVCacheSpec spec = llama_layer();
     spec.page_size_padded = 1000;

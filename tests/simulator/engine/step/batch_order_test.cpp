@@ -75,6 +75,11 @@ TEST_SUITE("order of a batch") {
     CHECK(split_decodes_and_prefills({}, {}) == BatchSplit{});
   }
 
+  TEST_CASE("queries of at most one token are uniform wherever the padding stands") {
+    const SplitRule uniform = {.decode_threshold = 1, .require_uniform = true};
+    CHECK(split_decodes_and_prefills({{0, 0}, {1, 9}}, uniform) == BatchSplit{2, 0, 1, 0});
+  }
+
   TEST_CASE("what is still prefilling is no decode if the backend says so") {
     const std::vector<BatchRow> rows = {{1, 9}, {1, 5, true}, {1, 9}};
     CHECK(split_decodes_and_prefills(rows, {}) == BatchSplit{3, 0, 3, 0});
