@@ -4,6 +4,9 @@ namespace pagelab {
 
 const std::vector<TableKind>& engine_table_kinds() {
   static const std::vector<TableKind> kKinds = {
+      {"kv_manager", answer_kv_manager},
+      {"kv_manager_hybrid", answer_kv_manager},
+      {"scheduler", answer_scheduler},
       {"reorder", answer_reorder},
       {"slot_mapping", answer_slot_mapping},
       {"kernel_block_size", answer_kernel_block_size},

@@ -36,4 +36,10 @@ nlohmann::ordered_json answer_capture_sizes(const nlohmann::ordered_json& line);
 /// Bytes of pages, pages made equal, and the blocks that a window's request may hold.
 nlohmann::ordered_json answer_sizing(const nlohmann::ordered_json& line);
 
+/// Scripts of operations on a KV cache manager of one group, or of several.
+nlohmann::ordered_json answer_kv_manager(const nlohmann::ordered_json& line);
+
+/// Requests that arrive over time, and every step that the scheduler makes of them.
+nlohmann::ordered_json answer_scheduler(const nlohmann::ordered_json& line);
+
 }  // namespace pagelab

@@ -30,6 +30,13 @@ void check_table(const std::string& name, std::int64_t num_lines) {
 }  // namespace
 
 TEST_SUITE("golden tables of the engine") {
+  TEST_CASE("8384 operations on managers of one group and 1896 on hybrid ones end as in vLLM") {
+    check_table("kv_manager", 64);
+    check_table("kv_manager_hybrid", 16);
+  }
+
+  TEST_CASE("11484 steps of 54 schedules are those of vLLM") { check_table("scheduler", 54); }
+
   TEST_CASE("the order and the cuts of 460 batches are those of both runners") {
     check_table("reorder", 460);
   }

@@ -1,4 +1,4 @@
-#include "simulator/engine/free_block_queue.h"
+#include "simulator/engine/cache/free_block_queue.h"
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,52 @@
+#include "simulator/engine/cache/kv_cache_config.h"
+
+#include <algorithm>
+
+#include "reference/contract/refuse.h"
+
+namespace pagelab {
+namespace {
+
+void check_at_least(const char* field, std::int32_t value, std::int32_t least) {
+  if (value < least) refuse("{} is {}; it must be at least {}.", field, value, least);
+}
+
+}  // namespace
+
+void validate(const KVCacheConfig& config) {
+  check_at_least("block_size", config.block_size, 1);
+  if (config.num_blocks < 2) {
+    refuse("num_blocks is {}; it must be at least 2, because the null block takes one.",
+           config.num_blocks);
+  }
+  check_at_least("max_model_len", config.max_model_len, 1);
+  check_at_least("max_in_flight_tokens", config.max_in_flight_tokens, 1);
+  if (!(config.watermark >= 0 && config.watermark < 1)) {
+    refuse("watermark is {}; it is a share of the pool, from 0 to less than 1.", config.watermark);
+  }
+  if (config.groups.empty()) refuse("groups is empty; a cache has at least one group.");
+  for (const KVCacheGroupSpec& spec : config.groups) {
+    if (spec.sliding_window) check_at_least("sliding_window", *spec.sliding_window, 1);
+  }
+}
+
+std::int32_t max_blocks_needed(const KVCacheConfig& config,
+                               const KVCacheGroupSpec& spec,
+                               std::int32_t num_tokens) {
+  const std::int32_t num_blocks = ceil_div(num_tokens, config.block_size);
+  if (!spec.sliding_window) return num_blocks;
+  // The keys that the first query in flight sees, and all queries in flight; they begin anywhere in
+  // a block, hence one block more.
+  const std::int32_t resident_tokens =
+      std::min(*spec.sliding_window - 1 + config.max_in_flight_tokens, config.max_model_len);
+  return std::min(num_blocks, ceil_div(resident_tokens, config.block_size) + 1);
+}
+
+std::int32_t num_skipped_blocks(std::int32_t block_size,
+                                const KVCacheGroupSpec& spec,
+                                std::int32_t num_computed_tokens) {
+  if (!spec.sliding_window) return 0;
+  return std::max(0, num_computed_tokens - *spec.sliding_window + 1) / block_size;
+}
+
+}  // namespace pagelab

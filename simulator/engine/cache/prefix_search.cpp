@@ -1,0 +1,106 @@
+#include "simulator/engine/cache/prefix_search.h"
+
+#include <algorithm>
+
+namespace pagelab {
+namespace {
+
+// Whether the cache map has a block in all groups.
+bool has_cached_blocks(const BlockPool& pool,
+                       PrefixId prefix,
+                       std::span<const std::int32_t> group_ids) {
+  for (const std::int32_t group : group_ids) {
+    if (pool.get_cached_block(prefix, group) == kNoBlock) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+PrefixSearch::PrefixSearch(std::int32_t block_size, std::span<const KVCacheGroupSpec> groups)
+    : block_size_(block_size), num_groups_(static_cast<std::int32_t>(groups.size())) {
+  for (std::int32_t group = 0; group < num_groups_; ++group) {
+    const auto same_spec = [&](const EqualGroups& equal) { return equal.spec == groups[group]; };
+    auto equal = std::find_if(specs_.begin(), specs_.end(), same_spec);
+    if (equal == specs_.end()) equal = specs_.insert(equal, {groups[group], {}});
+    equal->group_ids.push_back(group);
+  }
+  // Whatever full attention misses, no group can use.
+  const auto is_full = [](const EqualGroups& equal) { return !equal.spec.sliding_window; };
+  std::stable_partition(specs_.begin(), specs_.end(), is_full);
+}
+
+PrefixHit PrefixSearch::find_longest_cache_hit(const BlockPool& pool,
+                                               std::span<const PrefixId> prefixes,
+                                               std::int32_t max_blocks) const {
+  PrefixHit hit;
+  hit.blocks.resize(num_groups_);
+  std::int32_t num_hit = max_blocks;
+  // Each spec can only shorten what the others found, and a shorter hit may end where a window has
+  // no run of blocks; so go round until nothing changes. Full attention is searched once: a part of
+  // a prefix that is held is held.
+  for (bool is_first_round = true;; is_first_round = false) {
+    const std::int32_t before = num_hit;
+    for (const EqualGroups& groups : specs_) {
+      if (groups.spec.sliding_window) {
+        num_hit = search_window(pool, prefixes, groups, num_hit, hit);
+      } else if (is_first_round) {
+        num_hit = search_full(pool, prefixes, groups, num_hit, hit);
+      }
+    }
+    const bool has_one_window = specs_.size() <= (specs_[0].spec.sliding_window ? 1 : 2);
+    if (has_one_window || num_hit == before) break;
+  }
+  for (std::vector<BlockId>& blocks : hit.blocks) blocks.resize(num_hit);
+  hit.num_tokens = num_hit * block_size_;
+  return hit;
+}
+
+std::int32_t PrefixSearch::search_full(const BlockPool& pool,
+                                       std::span<const PrefixId> prefixes,
+                                       const EqualGroups& groups,
+                                       std::int32_t max_blocks,
+                                       PrefixHit& hit) {
+  std::int32_t num_hit = 0;
+  while (num_hit < max_blocks && has_cached_blocks(pool, prefixes[num_hit], groups.group_ids)) {
+    ++num_hit;
+  }
+  for (const std::int32_t group : groups.group_ids) {
+    hit.blocks[group].resize(num_hit);
+    for (std::int32_t block = 0; block < num_hit; ++block) {
+      hit.blocks[group][block] = pool.get_cached_block(prefixes[block], group);
+    }
+  }
+  return num_hit;
+}
+
+std::int32_t PrefixSearch::search_window(const BlockPool& pool,
+                                         std::span<const PrefixId> prefixes,
+                                         const EqualGroups& groups,
+                                         std::int32_t max_blocks,
+                                         PrefixHit& hit) const {
+  // The next query sees window - 1 earlier keys: that many blocks in a row are enough, whatever lies
+  // before them. The rightmost such run saves most.
+  const std::int32_t run_needed = ceil_div(*groups.spec.sliding_window - 1, block_size_);
+  std::int32_t run = 0;
+  std::int32_t first = max_blocks;  // of the run, once it is found; else 0
+  while (first > 0) {
+    --first;
+    if (!has_cached_blocks(pool, prefixes[first], groups.group_ids)) {
+      run = 0;
+    } else if (++run >= run_needed) {
+      break;
+    }
+  }
+  // A scan that came to the beginning leaves the leading run, which may be shorter than needed:
+  // there is nothing before it that a query could miss.
+  for (const std::int32_t group : groups.group_ids) {
+    hit.blocks[group].assign(first + run, kNullBlock);
+    for (std::int32_t block = first; block < first + run; ++block) {
+      hit.blocks[group][block] = pool.get_cached_block(prefixes[block], group);
+    }
+  }
+  return first + run;
+}
+
+}  // namespace pagelab

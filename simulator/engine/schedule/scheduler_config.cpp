@@ -1,0 +1,50 @@
+#include "simulator/engine/schedule/scheduler_config.h"
+
+#include "reference/contract/refuse.h"
+
+namespace pagelab {
+namespace {
+
+void refuse_less(const char* field, std::int32_t value, std::int32_t least) {
+  if (value < least) refuse("{} is {}; it must be at least {}.", field, value, least);
+}
+
+void refuse_more(const char* field, std::int32_t value, const char* bound, std::int32_t most) {
+  if (value > most)
+    refuse("{} is {}, but {} is {}; it may not be more.", field, value, bound, most);
+}
+
+}  // namespace
+
+void validate(const SchedulerConfig& config, const KVCacheConfig& cache) {
+  refuse_less("max_num_seqs", config.max_num_seqs, 1);
+  refuse_less("max_num_batched_tokens", config.max_num_batched_tokens, 1);
+  if (config.max_num_scheduled_tokens) {
+    refuse_less("max_num_scheduled_tokens", *config.max_num_scheduled_tokens, 1);
+    refuse_more("max_num_scheduled_tokens", *config.max_num_scheduled_tokens,
+                "max_num_batched_tokens", config.max_num_batched_tokens);
+  }
+  if (config.max_num_active_seqs) {
+    refuse_less("max_num_active_seqs", *config.max_num_active_seqs, 1);
+    refuse_more("max_num_active_seqs", *config.max_num_active_seqs, "max_num_seqs",
+                config.max_num_seqs);
+  }
+  refuse_less("long_prefill_token_threshold", config.long_prefill_token_threshold, 0);
+  refuse_less("num_speculative_tokens", config.num_speculative_tokens, 0);
+  refuse_less("num_lookahead_tokens", config.num_lookahead_tokens, 0);
+  if (config.num_speculative_tokens > 0 &&
+      config.num_speculative_tokens >= config.max_num_batched_tokens) {
+    refuse(
+        "num_speculative_tokens is {}, and a step with them does not fit the {} tokens of "
+        "max_num_batched_tokens.",
+        config.num_speculative_tokens, config.max_num_batched_tokens);
+  }
+  if (!config.enable_chunked_prefill && config.max_num_batched_tokens < cache.max_model_len) {
+    refuse(
+        "max_num_batched_tokens is {}, and without enable_chunked_prefill a prompt of up to "
+        "max_model_len {} tokens would never fit a step.",
+        config.max_num_batched_tokens, cache.max_model_len);
+  }
+}
+
+}  // namespace pagelab
