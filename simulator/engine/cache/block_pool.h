@@ -14,10 +14,6 @@
 
 namespace pagelab {
 
-/// Stands in a block table where a request has no block: padding, and what a window has left behind.
-/// It is never handed out, freed or given a key.
-constexpr BlockId kNullBlock = 0;
-
 /// What the pool knows of one block. The prefix together with the cache group is its key; blocks of
 /// the same key are joined in a ring, in the order in which they were cached.
 struct KVCacheBlock {

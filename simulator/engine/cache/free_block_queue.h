@@ -8,10 +8,9 @@
 #include <span>
 #include <vector>
 
-namespace pagelab {
+#include "simulator/engine/block_id.h"
 
-/// A physical block's index in the pool; block 0 is the null block.
-using BlockId = std::int32_t;
+namespace pagelab {
 
 /// Free blocks, those to be handed out next in front.
 ///

@@ -129,7 +129,7 @@ class EngineLoop {
 
   void record(std::int64_t now, const SchedulerOutput& step) {
     Json scheduled = Json::array(), drafts = Json::array(), blocks = Json::array();
-    for (const ScheduledRequest& part : step.scheduled) {
+    for (const ScheduledTokens& part : step.scheduled) {
       scheduled.push_back({part.id, part.num_tokens});
       if (part.num_draft_tokens > 0) drafts.push_back({part.id, part.num_draft_tokens});
     }
@@ -172,7 +172,7 @@ class EngineLoop {
     const Json accepted = accepted_drafts(steps_processed_++);
     SampledTokens sampled;
     sampled.start.push_back(0);
-    for (const ScheduledRequest& part : step.scheduled) {
+    for (const ScheduledTokens& part : step.scheduled) {
       append_sampled(part, accepted, sampled);
       sampled.start.push_back(static_cast<std::int32_t>(sampled.tokens.size()));
     }
@@ -181,7 +181,7 @@ class EngineLoop {
   }
 
   // Output token k of request i is out0 + i · stride + k.
-  void append_sampled(const ScheduledRequest& part, const Json& accepted, SampledTokens& sampled) {
+  void append_sampled(const ScheduledTokens& part, const Json& accepted, SampledTokens& sampled) {
     if (part.is_prefill_chunk) return;
     std::int64_t num_tokens = 1;
     for (const Json& pair : accepted) {

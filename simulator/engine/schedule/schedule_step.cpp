@@ -148,10 +148,10 @@ void Scheduler::take_back(StepInTheMaking& step, const Request& victim) {
   if (was_looked_at) --step.next_running;
   running_.erase(place);
 
-  std::vector<ScheduledRequest>& scheduled = step.output.scheduled;
+  std::vector<ScheduledTokens>& scheduled = step.output.scheduled;
   const auto entry =
       std::find_if(scheduled.begin(), scheduled.end(),
-                   [&](const ScheduledRequest& part) { return part.request == &victim; });
+                   [&](const ScheduledTokens& part) { return part.request == &victim; });
   if (entry == scheduled.end()) return;
   step.budget += entry->num_tokens;
   scheduled.erase(entry);
@@ -222,7 +222,7 @@ std::int32_t Scheduler::num_wanted_waiting(const Request& request,
 
 // The step counts as computed from now on; what turns out wrong is taken back when its output is in.
 void Scheduler::advance_scheduled(SchedulerOutput& output) {
-  for (ScheduledRequest& part : output.scheduled) {
+  for (ScheduledTokens& part : output.scheduled) {
     Request& request = *part.request;
     output.total_num_scheduled_tokens += part.num_tokens;
     request.num_computed_tokens += part.num_tokens;

@@ -11,7 +11,7 @@
 namespace pagelab {
 
 /// A request's part in a step.
-struct ScheduledRequest {
+struct ScheduledTokens {
   RequestId id;                      ///< the user's number of it
   std::int32_t num_tokens;           ///< to be computed in this step, drafts included
   std::int32_t num_draft_tokens;     ///< of those
@@ -38,7 +38,7 @@ struct NewBlocks {
 /// One step.
 /// \source vLLM v1/core/sched/output.py, SchedulerOutput
 struct SchedulerOutput {
-  std::vector<ScheduledRequest> scheduled;        ///< running requests first, then those admitted
+  std::vector<ScheduledTokens> scheduled;         ///< running requests first, then those admitted
   std::vector<AdmittedRequest> new_requests;      ///< admitted for the first time
   std::vector<AdmittedRequest> resumed_requests;  ///< admitted again after a preemption
   std::vector<NewBlocks> new_blocks;              ///< of running requests that got any

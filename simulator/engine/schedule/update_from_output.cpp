@@ -25,7 +25,7 @@ void check_sampled(const SchedulerOutput& step, const SampledTokens& sampled) {
         sampled.start.size(), num_scheduled + 1, sampled.tokens.size());
   }
   for (std::size_t index = 0; index < num_scheduled; ++index) {
-    const ScheduledRequest& part = step.scheduled[index];
+    const ScheduledTokens& part = step.scheduled[index];
     const std::int32_t num_tokens = sampled.start[index + 1] - sampled.start[index];
     const std::int32_t most = part.is_prefill_chunk ? 0 : 1 + part.num_draft_tokens;
     if (num_tokens < 0 || num_tokens > most) {
@@ -37,7 +37,7 @@ void check_sampled(const SchedulerOutput& step, const SampledTokens& sampled) {
 }
 
 // Drafts that were rejected were not computed, after all.
-void take_back_rejected(const ScheduledRequest& part, std::int32_t num_sampled, Request& request) {
+void take_back_rejected(const ScheduledTokens& part, std::int32_t num_sampled, Request& request) {
   if (part.num_draft_tokens == 0 || num_sampled == 0) return;
   const std::int32_t num_rejected = part.num_draft_tokens - (num_sampled - 1);
   if (request.num_computed_tokens > 0) request.num_computed_tokens -= num_rejected;
@@ -54,7 +54,7 @@ EngineOutput Scheduler::update_from_output(const SchedulerOutput& step,
   output.tokens.reserve(sampled.tokens.size());
   bool has_finished = false;
   for (std::size_t index = 0; index < step.scheduled.size(); ++index) {
-    const ScheduledRequest& part = step.scheduled[index];
+    const ScheduledTokens& part = step.scheduled[index];
     Request& request = *part.request;
     const std::span<const TokenId> tokens = tokens_of(sampled, index);
     const bool is_preempted_since = part.num_preemptions != request.num_preemptions;
@@ -122,7 +122,7 @@ bool Scheduler::is_stopped(const Request& request) const {
 }
 
 void Scheduler::update_draft_tokens(const SchedulerOutput& step) {
-  for (const ScheduledRequest& part : step.scheduled) {
+  for (const ScheduledTokens& part : step.scheduled) {
     const auto found = requests_.find(part.id);
     if (found == requests_.end()) continue;
     Request& request = *found->second;

@@ -10,13 +10,11 @@
 
 #include "reference/cache/slot_mapping.h"
 #include "reference/contract/attention_step.h"
+#include "simulator/engine/block_id.h"
 #include "simulator/engine/step/batch_split.h"
 #include "simulator/engine/step/scheduled_request.h"
 
 namespace pagelab {
-
-/// What unused entries of the engine's block tables hold: the null block, which no request owns.
-inline constexpr std::int32_t kNullBlock = 0;
 
 /// One request of a step, with its blocks.
 struct StepRequest {

@@ -34,7 +34,7 @@ Request prompt_of(RequestId id, std::int32_t num_tokens, std::int32_t max_tokens
 EngineOutput sample_and_update(Scheduler& scheduler, const SchedulerOutput& step) {
   SampledTokens sampled;
   sampled.start.push_back(0);
-  for (const ScheduledRequest& part : step.scheduled) {
+  for (const ScheduledTokens& part : step.scheduled) {
     if (!part.is_prefill_chunk) sampled.tokens.push_back(900000);
     sampled.start.push_back(static_cast<std::int32_t>(sampled.tokens.size()));
   }
@@ -80,7 +80,7 @@ TEST_SUITE("the scheduler") {
     scheduler.add_request(prompt_of(0, 10, 1));
     for (const std::int32_t key_length : {4, 8, 10}) {
       const SchedulerOutput step = run_step(scheduler);
-      const ScheduledRequest& chunk = step.scheduled.at(0);
+      const ScheduledTokens& chunk = step.scheduled.at(0);
       CHECK(chunk.num_computed_tokens + chunk.num_tokens == key_length);
       CHECK(chunk.is_prefill_chunk == (key_length < 10));
     }
