@@ -277,17 +277,19 @@ std::vector<TinyCase> tiny_cases() {
   const auto add = [&cases](const char* differs, std::vector<std::string> reasons,
                             DeviceCapability gpu = {8, 0}) -> AttentionSelectorConfig& {
     cases.push_back({differs, plain_layer(gpu), std::move(reasons)});
+    cases.back().question.config.head_size = 64;
     return cases.back().question.config;
   };
-  add("A100 (8.0), a plain layer", {});
-  add("H100 (9.0), a plain layer", {}, {9, 0});
-  add("heads of 64 elements", {}).head_size = 64;
+  add("A100 (8.0), heads of 64 elements", {});
+  add("H100 (9.0), heads of 64 elements", {}, {9, 0});
+  add("heads of 32 elements", {}).head_size = 32;
   add("float16", {}).dtype = "float16";
+  add("float32", {}).dtype = "float32";
   add("a cache of bfloat16", {}).kv_cache_dtype = "bfloat16";
   add("--block-size 64", {}).block_size = 64;
   add("a sliding window", {}).has_sliding_window = true;
-  add("heads of 80 elements", {"head_size not supported"}).head_size = 80;
-  add("float32", {"dtype not supported"}).dtype = "float32";
+  add("heads of 128 elements", {"head_size not supported"}).head_size = 128;
+  add("float64", {"dtype not supported"}).dtype = "float64";
   add("a cache of float16", {"kv_cache_dtype not supported"}).kv_cache_dtype = "float16";
   add("a cache of fp8", {"kv_cache_dtype not supported"}).kv_cache_dtype = "fp8";
   add("--block-size 16", {"block_size not supported"}).block_size = 16;

@@ -89,9 +89,10 @@ inline BackendFacts tiny_attn_row() {
   row.name = "TINY_ATTN";
   row.path = "tiny_kernels.TinyAttentionBackend";
   row.class_name = "TinyAttentionBackend";
+  row.dtypes = {"float16", "bfloat16", "float32"};
   row.kv_cache_dtypes = {"auto", "bfloat16"};
   row.kernel_block_sizes = KernelBlockSizes{multiple_of(32)};
-  row.head_sizes = HeadSizes{.listed = {64, 128}};
+  row.head_sizes = HeadSizes{.listed = {32, 64}};
   row.capabilities = {{{8, 0}, {9, 0}}};
   row.supports_sliding_window = true;
   return row;

@@ -30,7 +30,7 @@ void print_layout(const char* name, const std::string& layout, const CacheShape&
   const CacheStrides to = strides_of(layout, 1, shape);
   // Position 9 of request 0 is the second token of block 4; of its two heads take the second.
   const std::int64_t element = 4 * to.block + 1 * to.head + 1 * to.state;
-  std::printf("   %s, %s: strides %ld %ld %ld %ld; that key begins at element %ld\n", name,
+  std::printf("   %s, %s: strides B %ld, H %ld, N %ld, C %ld; that key at element %ld\n", name,
               layout.c_str(), to.block, to.head, to.state, to.content, element);
 }
 
@@ -57,8 +57,8 @@ int main(int argc, char** argv) {
 
   print_class(catalogue::flashinfer());
   const CacheShape shape = kv_cache_shape({2, 3, 3}, kNhd.num_blocks, kNhd.block_size);
-  std::printf("2. A cache, [%ld, %ld, %ld, %ld]\n", shape.num_blocks, shape.heads, shape.states,
-              shape.content);
+  std::printf("2. A cache, [%ld, %ld, %ld, %ld], and the key of position 9 of request 0, head 1\n",
+              shape.num_blocks, shape.heads, shape.states, shape.content);
   print_layout("NHD", "LBNHC", shape);
   print_layout("HND", "LBHNC", shape);
 
