@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "cli/backends_page.h"
 #include "cli/commands.h"
 #include "cli/option_values.h"
 #include "gpu/backends/catalog.h"
@@ -26,8 +27,11 @@ struct BackendsOptions {
   std::string name;
   std::string gpu = "9.0";
   bool markdown = false;
+  bool html = false;
   bool priorities = false;
 };
+
+const YesNo kSymbols = {"✅", "❌"};
 
 const char* const kFootnotes =
     "* the version of FlashAttention that the GPU leads to, unless --attention-config says "
@@ -85,7 +89,7 @@ std::vector<FeatureTable> tables_of_features(const YesNo& words) {
 }
 
 void print_tables(const BackendsOptions& options) {
-  const YesNo words = options.markdown ? YesNo{"✅", "❌"} : YesNo{};
+  const YesNo words = options.markdown ? kSymbols : YesNo{};
   const std::vector<FeatureTable> tables =
       options.priorities ? priority_tables() : tables_of_features(words);
   for (const FeatureTable& table : tables) {
@@ -203,6 +207,10 @@ void print_backend(const BackendFacts& facts, DeviceCapability capability) {
 }
 
 void run_backends(const BackendsOptions& options) {
+  if (options.html) {
+    fmt::print("{}", backends_page(tables_of_features(kSymbols), priority_tables()));
+    return;
+  }
   if (options.name.empty()) {
     print_tables(options);
     return;
@@ -232,6 +240,12 @@ void add_backends_command(CLI::App& app, int&) {
   command->add_flag("--markdown", options->markdown, "the tables in Markdown")->excludes(name);
   command->add_flag("--priorities", options->priorities, "in which order they are tried")
       ->excludes(name);
+  command
+      ->add_flag("--html", options->html,
+                 "the tables as a page of HTML that also answers for every GPU and model")
+      ->excludes(name)
+      ->excludes("--markdown")
+      ->excludes("--priorities");
   command->callback([options] { run_backends(*options); });
 }
 

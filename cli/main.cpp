@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/environment.h"
 #include "reference/contract/error.h"
 
 namespace {
@@ -80,6 +81,7 @@ int main(int argc, char** argv) {
     std::fputs("This CPU lacks AVX2 or FMA: pagelab needs an x86-64-v3 processor.\n", stderr);
     return kRequestWasWrong;
   }
+  pagelab::cli::warn_of_unread_variables();
   try {
     return run(argc, argv);
   } catch (const pagelab::Error& error) {

@@ -10,8 +10,10 @@
 #include "cli/option_values.h"
 #include "cli/select_question.h"
 #include "reference/registry/gpu_names.h"
+#include "reference/registry/platforms.h"
 #include "reference/registry/raised_error.h"
 #include "reference/registry/remedies.h"
+#include "reference/registry/remembered_selections.h"
 #include "reference/registry/selection.h"
 #include "reference/registry/selector.h"
 
@@ -24,7 +26,31 @@ constexpr std::int64_t kDefaultBlockSize = 16;  // of vLLM's cache config
 struct LayerChoice {
   SelectionQuestion question;
   Selection selection;
+  std::string device;  // "9.0", or "cpu"
 };
+
+LayerChoice choice_for(const SelectOptions& options,
+                       const SelectionQuestion& question,
+                       const std::optional<std::string>& forced,
+                       const BackendRegistry& registry,
+                       RememberedSelections& memory) {
+  if (options.platform == "cpu") {
+    return {question,
+            select_attention_backend_on_cpu(question, forced, options.has_amx_tiles, registry),
+            "cpu"};
+  }
+  return {question, memory.select(question, forced).selection, to_string(question.capability)};
+}
+
+// What the other layers of this kind get, who ask the same.
+void print_what_repeats_get(const LayerChoice& choice,
+                            const std::optional<std::string>& forced,
+                            RememberedSelections& memory) {
+  if (choice.selection.selected && memory.select(choice.question, forced).is_remembered) {
+    fmt::print(
+        "  (asked again by another layer, the answer is remembered and nothing is logged)\n");
+  }
+}
 
 std::string kind_of(const AttentionSelectorConfig& config) {
   return kv_cache_group_kind(config.attn_type, config.use_mla, config.has_sliding_window);
@@ -58,6 +84,10 @@ void print_declined(const LayerChoice& choice,
     fmt::print("        would go away with: {}\n",
                remedies.empty() ? "no single change of the layer, the run or the GPU" : remedies);
   }
+  if (facts == nullptr || declined.reasons.size() < 2) return;
+  const std::string joint = to_string(joint_remedy_for(*facts, choice.question), " and ");
+  fmt::print("      all of them would go away with: {}\n",
+             joint.empty() ? "no three changes" : joint);
 }
 
 // Every candidate in the order in which vLLM prefers them.
@@ -77,7 +107,7 @@ void print_candidates(const LayerChoice& choice, const BackendRegistry& registry
 
 void print_choice(const LayerChoice& choice, bool explain, const BackendRegistry& registry) {
   const Selection& selection = choice.selection;
-  fmt::print("{} on {}: ", kind_of(choice.question.config), to_string(choice.question.capability));
+  fmt::print("{} on {}: ", kind_of(choice.question.config), choice.device);
   if (selection.selected) {
     fmt::print("{}, blocks of {}\n", *selection.selected, block_size_of(choice));
   } else {
@@ -118,7 +148,7 @@ nlohmann::ordered_json to_json(const LayerChoice& choice) {
 
 void print_json(const std::vector<LayerChoice>& choices) {
   nlohmann::ordered_json document;
-  document["capability"] = to_string(choices.front().question.capability);
+  document["capability"] = choices.front().device;
   document["layers"] = nlohmann::ordered_json::array();
   for (const LayerChoice& choice : choices) document["layers"].push_back(to_json(choice));
   fmt::print("{}\n", document.dump(2));
@@ -127,16 +157,20 @@ void print_json(const std::vector<LayerChoice>& choices) {
 int select(const SelectOptions& options) {
   const BackendRegistry registry = BackendRegistry::of_attention();
   const std::optional<std::string> forced = forced_backend_of(options, registry);
+  RememberedSelections memory(registry);
   std::vector<LayerChoice> choices;
   bool all_served = true;
   for (const SelectionQuestion& question : questions_of(options, registry)) {
-    choices.push_back({question, select_attention_backend(question, forced, registry)});
+    choices.push_back(choice_for(options, question, forced, registry, memory));
     all_served = all_served && choices.back().selection.selected;
   }
   if (options.json) {
     print_json(choices);
   } else {
-    for (const LayerChoice& choice : choices) print_choice(choice, options.explain, registry);
+    for (const LayerChoice& choice : choices) {
+      print_choice(choice, options.explain, registry);
+      if (options.explain) print_what_repeats_get(choice, forced, memory);
+    }
   }
   return all_served ? 0 : kNobodyServesIt;
 }

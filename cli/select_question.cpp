@@ -80,6 +80,28 @@ void check_number(const char* option, const std::optional<std::int64_t>& number)
   refuse("{} is {}; it may be 1 to {}.", option, *number, kLargestNumber);
 }
 
+// vLLM has four platforms. For AMD's and Intel's, its lists depend on probes of their libraries.
+void check_platform(const SelectOptions& options) {
+  if (options.platform == "rocm" || options.platform == "xpu") {
+    refuse(
+        "--platform {}: pagelab answers for cuda and cpu; ROCm's and XPU's backends are rows of "
+        "`pagelab backends`, but who chooses among them is not modelled.",
+        options.platform);
+  }
+  one_of("--platform", options.platform, {"cuda", "cpu"});
+  const bool is_cpu = options.platform == "cpu";
+  if (is_cpu && !options.gpu.empty()) {
+    refuse("--platform cpu has no GPU, so --gpu {} would have no effect: leave one of them out.",
+           options.gpu);
+  }
+  if (!is_cpu && options.gpu.empty()) {
+    refuse("select needs a GPU: give --gpu NAME, like h100, or 9.0.");
+  }
+  if (!is_cpu && options.has_amx_tiles) {
+    refuse("--amx says what a CPU has, so it needs --platform cpu.");
+  }
+}
+
 void check_whose_shape(const SelectOptions& options) {
   if (options.model.empty() && !options.head_size) {
     refuse("select needs a layer: give --model NAME, or --head-size N with what else there is.");
@@ -89,7 +111,7 @@ void check_whose_shape(const SelectOptions& options) {
         "--model {} brings its head size and heads along: leave --head-size and --num-heads out.",
         options.model);
   }
-  if (options.gpu.empty()) refuse("select needs a GPU: give --gpu NAME, like h100, or 9.0.");
+  check_platform(options);
   check_number("--head-size", options.head_size);
   check_number("--num-heads", options.num_heads);
   check_number("--block-size", options.block_size);
@@ -115,6 +137,10 @@ void add_select_options(CLI::App& command, SelectOptions& options) {
       ->check(whole_number());
   command.add_option("--gpu", options.gpu, "h100, b200, l4, ...; or a capability like 9.0")
       ->check(not_empty());
+  command.add_option("--platform", options.platform, "cuda, or cpu without --gpu")
+      ->capture_default_str()
+      ->check(not_empty());
+  command.add_flag("--amx", options.has_amx_tiles, "the CPU has matrix units");
   command.add_option("--dtype", options.dtype, "of the activations")->capture_default_str();
   command.add_option("--kv-cache-dtype", options.kv_cache_dtype, "of the cache")
       ->capture_default_str();
@@ -138,7 +164,8 @@ void add_select_options(CLI::App& command, SelectOptions& options) {
 std::vector<SelectionQuestion> questions_of(const SelectOptions& options,
                                             const BackendRegistry& registry) {
   check_whose_shape(options);
-  const DeviceCapability capability = capability_of_gpu(options.gpu);
+  const DeviceCapability capability =
+      options.gpu.empty() ? DeviceCapability() : capability_of_gpu(options.gpu);
   for (const std::string& name : options.without) one_of("--without", name, registry.names());
   std::vector<SelectionQuestion> questions = layers_of(options);
   for (SelectionQuestion& question : questions) {

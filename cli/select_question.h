@@ -15,7 +15,9 @@ namespace pagelab::cli {
 /// As the user wrote them.
 struct SelectOptions {
   std::string model;                       ///< a name of model_shapes(); empty: none
-  std::string gpu;                         ///< a name, or a capability
+  std::string gpu;                         ///< a name, or a capability; empty on a CPU
+  std::string platform = "cuda";           ///< or cpu
+  bool has_amx_tiles = false;              ///< of the CPU
   std::string dtype = "bfloat16";          ///< of the activations
   std::string kv_cache_dtype = "auto";     ///< of the cache
   std::string attn_type = "decoder";       ///< whose keys

@@ -12,47 +12,49 @@
 namespace pagelab {
 namespace {
 
-using Change = std::function<void(SelectionQuestion&)>;
+// One change of a question, as users would name it.
+struct Change {
+  std::string what;   // "a GPU of", "no attention sinks"
+  std::string value;  // "9.0"; empty: `what` says it all
+  std::function<void(SelectionQuestion&)> apply;
+};
 
-// Tries changes of one question against one reason.
-class Trial {
+// All that could be changed, in the order in which remedies are listed.
+class Changes {
  public:
-  Trial(const BackendFacts& facts, const SelectionQuestion& question, const std::string& reason)
-      : facts_(facts), question_(question), reason_(reason) {}
-
-  bool removes_reason(const Change& change) const {
-    SelectionQuestion changed = question_;
-    change(changed);
-    const std::vector<std::string> reasons = validate_configuration(facts_, changed);
-    return std::find(reasons.begin(), reasons.end(), reason_) == reasons.end();
-  }
-
-  // Adds the values of one setting that remove the reason.
   template <typename Value, typename Apply>
-  void try_values(const std::string& what,
+  void add_values(const std::string& what,
                   const std::vector<std::pair<std::string, Value>>& values,
                   const Apply& apply) {
-    Remedy remedy{what, {}};
-    for (const auto& [name, value] : values) {
-      if (removes_reason([&](SelectionQuestion& changed) { apply(changed, value); })) {
-        remedy.values.push_back(name);
-      }
+    for (const auto& named : values) {
+      changes_.push_back(
+          {what, named.first,
+           [apply, value = named.second](SelectionQuestion& changed) { apply(changed, value); }});
     }
-    if (!remedy.values.empty()) remedies_.push_back(remedy);
   }
-
-  void try_change(const std::string& what, const Change& change) {
-    if (removes_reason(change)) remedies_.push_back({what, {}});
+  template <typename Apply>
+  void add(const std::string& what, const Apply& apply) {
+    changes_.push_back({what, "", apply});
   }
-
-  std::vector<Remedy> take() { return std::move(remedies_); }
+  std::vector<Change> take() { return std::move(changes_); }
 
  private:
-  const BackendFacts& facts_;
-  const SelectionQuestion& question_;
-  const std::string& reason_;
-  std::vector<Remedy> remedies_;
+  std::vector<Change> changes_;
 };
+
+std::vector<std::string> reasons_after(const BackendFacts& facts,
+                                       SelectionQuestion question,
+                                       const std::vector<const Change*>& changes) {
+  for (const Change* change : changes) change->apply(question);
+  return validate_configuration(facts, question);
+}
+
+// Adds a change to the list; values of the same setting stand together.
+void add_remedy(const Change& change, std::vector<Remedy>& remedies) {
+  if (remedies.empty() || remedies.back().what != change.what)
+    remedies.push_back({change.what, {}});
+  if (!change.value.empty()) remedies.back().values.push_back(change.value);
+}
 
 template <typename Value>
 std::vector<std::pair<std::string, Value>> numbers(const std::vector<Value>& values) {
@@ -97,54 +99,81 @@ constexpr std::array<FlagName, 13> kFlags = {
      {"no DCP", &AttentionSelectorConfig::use_dcp},
      {"no R-SWA", &AttentionSelectorConfig::use_rswa}}};
 
-void try_settings(Trial& trial, const SelectionQuestion& question) {
-  trial.try_values("--kv-cache-dtype", cache_dtypes(),
-                   [](SelectionQuestion& changed, const std::string& dtype) {
-                     changed.config.kv_cache_dtype = dtype;
-                   });
-  if (question.config.block_size) {
-    trial.try_change("no --block-size",
-                     [](SelectionQuestion& changed) { changed.config.block_size.reset(); });
-    trial.try_values("--block-size", numbers<std::int64_t>({16, 32, 64, 128, 256}),
-                     [](SelectionQuestion& changed, std::int64_t block_size) {
-                       changed.config.block_size = block_size;
+void add_settings(Changes& changes, const SelectionQuestion& question) {
+  changes.add_values("--kv-cache-dtype", cache_dtypes(),
+                     [](SelectionQuestion& changed, const std::string& dtype) {
+                       changed.config.kv_cache_dtype = dtype;
                      });
+  if (question.config.block_size) {
+    changes.add("no --block-size",
+                [](SelectionQuestion& changed) { changed.config.block_size.reset(); });
+    changes.add_values("--block-size", numbers<std::int64_t>({16, 32, 64, 128, 256}),
+                       [](SelectionQuestion& changed, std::int64_t block_size) {
+                         changed.config.block_size = block_size;
+                       });
   }
   const std::vector<std::pair<std::string, std::string>> dtypes = {
       {"float16", "float16"}, {"bfloat16", "bfloat16"}, {"float32", "float32"}};
-  trial.try_values("--dtype", dtypes, [](SelectionQuestion& changed, const std::string& dtype) {
+  changes.add_values("--dtype", dtypes, [](SelectionQuestion& changed, const std::string& dtype) {
     changed.config.dtype = dtype;
   });
-  trial.try_values("a GPU of", generations(),
-                   [](SelectionQuestion& changed, DeviceCapability capability) {
-                     changed.capability = capability;
-                   });
+  changes.add_values("a GPU of", generations(),
+                     [](SelectionQuestion& changed, DeviceCapability capability) {
+                       changed.capability = capability;
+                     });
 }
 
-void try_layers(Trial& trial, const SelectionQuestion& question) {
-  trial.try_values("heads of",
-                   numbers<std::int64_t>({32, 64, 80, 96, 128, 192, 256, 320, 512, 576}),
-                   [](SelectionQuestion& changed, std::int64_t head_size) {
-                     changed.config.head_size = head_size;
-                   });
+void add_layers(Changes& changes, const SelectionQuestion& question) {
+  changes.add_values("heads of",
+                     numbers<std::int64_t>({32, 64, 80, 96, 128, 192, 256, 320, 512, 576}),
+                     [](SelectionQuestion& changed, std::int64_t head_size) {
+                       changed.config.head_size = head_size;
+                     });
   for (const FlagName& name : kFlags) {
     if (!(question.config.*name.flag)) continue;
-    trial.try_change(name.without,
-                     [&](SelectionQuestion& changed) { changed.config.*name.flag = false; });
+    changes.add(name.without,
+                [flag = name.flag](SelectionQuestion& changed) { changed.config.*flag = false; });
   }
   if (!question.config.use_mla) {
-    trial.try_change("a latent layer",
-                     [](SelectionQuestion& changed) { changed.config.use_mla = true; });
+    changes.add("a latent layer",
+                [](SelectionQuestion& changed) { changed.config.use_mla = true; });
   }
   if (!question.config.use_sparse) {
-    trial.try_change("a sparse layer",
-                     [](SelectionQuestion& changed) { changed.config.use_sparse = true; });
+    changes.add("a sparse layer",
+                [](SelectionQuestion& changed) { changed.config.use_sparse = true; });
   }
   if (question.config.attn_type != AttentionType::kDecoder) {
-    trial.try_change("a decoder's attention", [](SelectionQuestion& changed) {
+    changes.add("a decoder's attention", [](SelectionQuestion& changed) {
       changed.config.attn_type = AttentionType::kDecoder;
     });
   }
+}
+
+std::vector<Change> changes_of(const SelectionQuestion& question) {
+  Changes changes;
+  add_settings(changes, question);
+  add_layers(changes, question);
+  return changes.take();
+}
+
+// Looks for `num_changes` more changes that leave no reason, each of another setting than those before.
+// \returns whether there are such; they are in `chosen` then
+bool find_changes(const BackendFacts& facts,
+                  const SelectionQuestion& question,
+                  const std::vector<Change>& changes,
+                  std::size_t first,
+                  int num_changes,
+                  std::vector<const Change*>& chosen) {
+  if (num_changes == 0) return reasons_after(facts, question, chosen).empty();
+  for (std::size_t change_idx = first; change_idx < changes.size(); ++change_idx) {
+    const Change& change = changes[change_idx];
+    if (!chosen.empty() && chosen.back()->what == change.what) continue;
+    chosen.push_back(&change);
+    if (find_changes(facts, question, changes, change_idx + 1, num_changes - 1, chosen))
+      return true;
+    chosen.pop_back();
+  }
+  return false;
 }
 
 }  // namespace
@@ -152,16 +181,33 @@ void try_layers(Trial& trial, const SelectionQuestion& question) {
 std::vector<Remedy> remedies_for(const BackendFacts& facts,
                                  const SelectionQuestion& question,
                                  const std::string& reason) {
-  Trial trial(facts, question, reason);
-  try_settings(trial, question);
-  try_layers(trial, question);
-  return trial.take();
+  std::vector<Remedy> remedies;
+  for (const Change& change : changes_of(question)) {
+    const std::vector<std::string> left = reasons_after(facts, question, {&change});
+    if (std::find(left.begin(), left.end(), reason) == left.end()) add_remedy(change, remedies);
+  }
+  return remedies;
 }
 
-std::string to_string(const std::vector<Remedy>& remedies) {
+std::vector<Remedy> joint_remedy_for(const BackendFacts& facts, const SelectionQuestion& question) {
+  constexpr int kMostChanges = 3;
+  const std::vector<Change> changes = changes_of(question);
+  for (int num_changes = 1; num_changes <= kMostChanges; ++num_changes) {
+    std::vector<const Change*> chosen;
+    if (!find_changes(facts, question, changes, 0, num_changes, chosen)) continue;
+    std::vector<Remedy> remedies;
+    for (const Change* change : chosen) add_remedy(*change, remedies);
+    return remedies;
+  }
+  return {};
+}
+
+std::string to_string(const std::vector<Remedy>& remedies) { return to_string(remedies, "; "); }
+
+std::string to_string(const std::vector<Remedy>& remedies, const std::string& separator) {
   std::string text;
   for (const Remedy& remedy : remedies) {
-    if (!text.empty()) text += "; ";
+    if (!text.empty()) text += separator;
     text += remedy.what;
     for (std::size_t value_idx = 0; value_idx < remedy.values.size(); ++value_idx) {
       const bool is_last = value_idx + 1 == remedy.values.size();

@@ -26,7 +26,16 @@ std::vector<Remedy> remedies_for(const BackendFacts& facts,
                                  const SelectionQuestion& question,
                                  const std::string& reason);
 
-/// "--kv-cache-dtype auto or float16; a GPU of 9.0".
+/// The fewest changes that together leave no reason at all.
+/// \param facts     the row that declined
+/// \param question  the question
+/// \returns         one to three changes, each with one value, the first such set in the order above; empty: no
+///                  three changes do
+std::vector<Remedy> joint_remedy_for(const BackendFacts& facts, const SelectionQuestion& question);
+
+/// "--kv-cache-dtype auto or float16; a GPU of 9.0": any of these.
 std::string to_string(const std::vector<Remedy>& remedies);
+/// The same with other words between the changes: " and ".
+std::string to_string(const std::vector<Remedy>& remedies, const std::string& separator);
 
 }  // namespace pagelab

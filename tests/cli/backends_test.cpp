@@ -2,7 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
 #include "tests/cli/refusal.h"
+#include "tests/support/environment.h"
 #include "tests/support/run_command.h"
 
 using namespace pagelab;
@@ -37,6 +43,47 @@ TEST_SUITE("pagelab backends") {
           std::string::npos);
   }
 
+  TEST_CASE("the page in docs is what the program prints") {
+    // Where they differ, ./pagelab backends --html > docs/backends.html brings it up to date.
+    std::ifstream file(test::source_dir() / "docs" / "backends.html", std::ios::binary);
+    const std::string page = {std::istreambuf_iterator<char>(file), {}};
+    CHECK(!page.empty());
+    const bool is_up_to_date = page == test::standard_output_of_pagelab("backends --html");
+    CHECK(is_up_to_date);
+  }
+
+  TEST_CASE("the page loads nothing and its answers are those of select") {
+    const std::string page = test::standard_output_of_pagelab("backends --html");
+    for (const char* way_out : {"src=", "href=", "@import", "url(", "fetch(", "http:", "https:"}) {
+      CHECK_MESSAGE(page.find(way_out) == std::string::npos, way_out);
+    }
+    const std::string start = "id=\"choices\">";
+    const std::size_t begin = page.find(start) + start.size();
+    const auto data =
+        nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+    CHECK(data["gpus"].size() >= 20);
+    CHECK(data["models"].size() >= 20);
+    const std::vector<std::array<std::string, 3>> questions = {{"h100", "llama-3-8b", "auto"},
+                                                               {"b200", "llama-3-8b", "auto"},
+                                                               {"l4", "llama-3-8b", "fp8_e5m2"},
+                                                               {"a100", "gpt-oss-20b", "auto"},
+                                                               {"h200", "deepseek-v3", "fp8"}};
+    for (const auto& [gpu, model, kv_cache_dtype] : questions) {
+      const auto selected = nlohmann::json::parse(
+          test::standard_output_of_pagelab("select --json --gpu " + gpu + " --model " + model +
+                                           " --kv-cache-dtype " + kv_cache_dtype));
+      const std::string capability = data["gpus"][gpu];
+      const auto indices = data["choices"][capability][model][kv_cache_dtype];
+      REQUIRE(indices.size() == selected["layers"].size());
+      for (std::size_t layer = 0; layer < indices.size(); ++layer) {
+        const auto answer = data["answers"][indices[layer].get<std::size_t>()];
+        for (const char* field : {"kind", "selected", "candidates", "invalid"}) {
+          CHECK(answer[field] == selected["layers"][layer][field]);
+        }
+      }
+    }
+  }
+
   TEST_CASE("a misspelt name is answered with every name once") {
     const std::string refusal = run_pagelab("backends CUSTON").output;
     CHECK(refusal.find("CUSTOM, MAMBA1") != std::string::npos);
@@ -48,6 +95,7 @@ TEST_SUITE("pagelab backends") {
     check_refusal("backends FLASH_ATN", "did you mean FLASH_ATTN?");
     check_refusal("backends FLASH_ATTN --gpu h1000", "did you mean h100?");
     check_refusal("backends FLASH_ATTN --markdown", "--markdown");
+    check_refusal("backends --html --markdown", "--markdown");
     check_refusal("backends --gpu h100", "--gpu");
   }
 }

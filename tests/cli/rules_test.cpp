@@ -71,6 +71,39 @@ TEST_SUITE("whose rules count") {
   }
 }
 
+// Every way to choose works or is refused, and who was chosen is printed: the three options of select, the
+// option of attend and generate, and no variable.
+TEST_SUITE("G1: ways to choose") {
+  TEST_CASE("every option that names a backend is honoured and says so") {
+    for (const std::string option :
+         {"--attention-backend TRITON_ATTN", "--attention-backend triton_attn",
+          "--attention-config.backend TRITON_ATTN"}) {
+      const CommandResult run = run_pagelab("select --model llama-3-8b --gpu h100 " + option);
+      CHECK(run.exit_status == 0);
+      CHECK(says(run.output, "INFO Using AttentionBackendEnum.TRITON_ATTN backend.\n"));
+    }
+    CHECK(says(run_pagelab("select --model llama-3-8b --gpu h100 --attention-backend auto").output,
+               "INFO Using FLASH_ATTN attention backend out of potential backends: "));
+    CHECK(
+        says(run_pagelab(text_of_model("--backend FLASH_ATTN")).output, "FLASH_ATTN on simulator"));
+    check_refusal(text_of_model("--backend FLASH_ATN"), "did you mean FLASH_ATTN?");
+  }
+
+  TEST_CASE("a variable that nobody reads is named with those that are read") {
+    const auto with = [](const std::string& variable) {
+      return test::run_command("env " + variable + " " + test::pagelab_program() + " --version")
+          .output;
+    };
+    CHECK(says(with("PAGELAB_CORE=2"),
+               "warning: PAGELAB_CORE is not read; the variables are "
+               "PAGELAB_CORES, PAGELAB_SOURCE_DIR, "));
+    CHECK(says(with("PAGELAB_CORE=2"), "did you mean PAGELAB_CORES?\n"));
+    CHECK(says(with("VLLM_ATTENTION_BACKEND=FLASHINFER"),
+               "warning: VLLM_ATTENTION_BACKEND is not read; select takes --attention-backend"));
+    CHECK_FALSE(says(with("PAGELAB_CORES=2"), "warning"));
+  }
+}
+
 TEST_SUITE("automatic choice") {
   TEST_CASE("generate on the simulator logs the line that vLLM logs and the text is the same") {
     const CommandResult run = run_pagelab(text_of_model("--target simulator"));

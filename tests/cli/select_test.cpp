@@ -46,6 +46,17 @@ TEST_SUITE("pagelab select") {
                                   "bfloat16\n") != std::string::npos,
                   run.output);
     CHECK(run.output.find("FLASHINFER is valid, chosen\n") != std::string::npos);
+    CHECK(run.output.find("(asked again by another layer, the answer is remembered") !=
+          std::string::npos);
+    CHECK(run.output.find("      all of them would go away with: --kv-cache-dtype auto\n") !=
+          std::string::npos);
+    // FLASHMLA pages with 64 tokens, reads no e5m2 and runs on Hopper and data-centre Blackwell.
+    const CommandResult three = run_pagelab(
+        "select --model deepseek-v3 --gpu l4 --kv-cache-dtype fp8_e5m2 --block-size 16 "
+        "--attention-backend FLASHMLA --explain");
+    CHECK_MESSAGE(three.output.find("      all of them would go away with: --kv-cache-dtype auto "
+                                    "and no --block-size and a GPU of 9.0\n") != std::string::npos,
+                  three.output);
   }
 
   TEST_CASE("a layer that nobody serves sets the exit status and every candidate has its reason") {
@@ -64,6 +75,26 @@ TEST_SUITE("pagelab select") {
     CHECK(run.output.find(R"("kind": "full_attention")") != std::string::npos);
     CHECK(run.output.find(R"("kind": "sliding_window")") != std::string::npos);
     CHECK(run.output.find(R"("selected": "TRITON_FLASH_ATTN")") != std::string::npos);
+  }
+
+  TEST_CASE("on a CPU the choice asks nobody and what is not modelled is refused by name") {
+    CHECK(first_line_of_select("--model llama-3-8b --platform cpu") ==
+          "full_attention on cpu: CPU_ATTN, blocks of 32");
+    CHECK(first_line_of_select("--model deepseek-v3 --platform cpu --amx") ==
+          "mla_attention on cpu: AMX_MLA, blocks of 32");
+    const CommandResult replaced =
+        run_pagelab("select --model llama-3-8b --platform cpu --attention-backend FLASH_ATTN");
+    CHECK(replaced.output.find("  WARNING Cannot use AttentionBackendEnum.FLASH_ATTN backend on "
+                               "CPU.\n") != std::string::npos);
+    const CommandResult sparse = run_pagelab("select --model deepseek-v3.2 --platform cpu");
+    CHECK(sparse.exit_status == 1);
+    CHECK(sparse.output.find("NotImplementedError: Sparse Attention is not supported on CPU.") !=
+          std::string::npos);
+    check_refusal("select --model llama-3-8b --platform rocm", "pagelab answers for cuda and cpu");
+    check_refusal("select --model llama-3-8b --platform tpu", "--platform is tpu");
+    check_refusal("select --model llama-3-8b --platform cpu --gpu h100",
+                  "--gpu h100 would have no");
+    check_refusal("select --model llama-3-8b --gpu h100 --amx", "it needs --platform cpu");
   }
 
   TEST_CASE("what is missing or misspelt or said twice is refused in one sentence") {

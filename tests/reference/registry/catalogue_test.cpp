@@ -8,13 +8,12 @@
 
 #include "reference/registry/kv_cache_dtypes.h"
 #include "tests/reference/registry/catalogue_json.h"
+#include "tests/reference/registry/json_predicates.h"
 
 using namespace pagelab;
 using namespace pagelab::test;
 
 namespace {
-
-constexpr std::int64_t kLargestSize = 1100;  // past every list's end
 
 std::string text_or_empty(const Json& value) {
   return value.is_null() ? "" : value.get<std::string>();
@@ -27,81 +26,6 @@ std::vector<Element> list_of(const Json& value) {
 
 std::vector<std::string> strings_of(const std::vector<std::string_view>& names) {
   return {names.begin(), names.end()};
-}
-
-const Json& facts_named(const std::string& name) {
-  for (const Json& facts : facts_of_vllm().at("backends")) {
-    if (facts.at("name") == name) return facts;
-  }
-  FAIL("there is no backend " << name);
-  return facts_of_vllm();
-}
-
-bool head_size_accepted(const Json& facts, std::int64_t head_size, DeviceCapability capability) {
-  const Json& sizes = facts.at("head_sizes");
-  if (sizes.contains("and_children")) {
-    for (const std::string child : facts.at("children")) {
-      if (!head_size_accepted(facts_named(child), head_size, capability)) return false;
-    }
-  }
-  if (sizes.contains("list")) {
-    const std::vector<std::int64_t> list = sizes.at("list");
-    return std::count(list.begin(), list.end(), head_size) > 0;
-  }
-  const bool has_fa4 = capability.major >= 9 && capability.major <= 11;
-  std::int64_t most = sizes.value("max", kLargestSize);
-  if (has_fa4) most = sizes.value("max_if_fa4_supported", most);
-  return head_size >= sizes.value("min", 0) && head_size <= most &&
-         head_size % sizes.value("multiple_of", 1) == 0;
-}
-
-const Json& kernel_blocks_at(const Json& facts, DeviceCapability capability) {
-  const Json& sizes = facts.at("kernel_block_sizes");
-  const std::string major = std::to_string(capability.major);
-  if (sizes.contains("cap_major") && sizes.at("cap_major").contains(major)) {
-    return sizes.at("cap_major").at(major);
-  }
-  return sizes.at("default");
-}
-
-KernelBlockSizes kernel_blocks_of(const Json& list) {
-  KernelBlockSizes sizes;
-  for (const Json& size : list) {
-    sizes.push_back(size.is_object() ? multiple_of(size.at("multiple_of").get<std::int64_t>())
-                                     : fixed(size.get<std::int64_t>()));
-  }
-  return sizes;
-}
-
-bool block_size_accepted(const Json& facts, const Json& kernel_blocks, std::int64_t block_size) {
-  const bool exact = facts.at("block_size_rule").get<std::string>().starts_with("exact");
-  for (const KernelBlockSize& kernel_block : kernel_blocks_of(kernel_blocks)) {
-    if (exact ? block_size == kernel_block.size : block_size % kernel_block.size == 0) return true;
-  }
-  return false;
-}
-
-bool capability_accepted(const Json& facts, DeviceCapability capability) {
-  const Json& rule = facts.at("capability");
-  const auto pair = [](const Json& numbers) {
-    return DeviceCapability{numbers.at(0).get<int>(), numbers.at(1).get<int>()};
-  };
-  if (rule.contains("never_off_rocm")) return false;
-  if (rule.contains("equals")) return capability == pair(rule.at("equals"));
-  if (rule.contains("one_of")) {
-    return std::any_of(rule.at("one_of").begin(), rule.at("one_of").end(),
-                       [&](const Json& numbers) { return capability == pair(numbers); });
-  }
-  if (rule.contains("major_in")) {
-    const std::vector<int> majors = rule.at("major_in");
-    return std::count(majors.begin(), majors.end(), capability.major) > 0;
-  }
-  return (!rule.contains("min") || capability >= pair(rule.at("min"))) &&
-         (!rule.contains("max") || capability <= pair(rule.at("max")));
-}
-
-bool flag_at(const Json& flag, const std::string& capability) {
-  return flag.is_boolean() ? flag.get<bool>() : flag.at("by_capability").at(capability).get<bool>();
 }
 
 struct NamedFlag {
@@ -189,13 +113,9 @@ TEST_SUITE("catalogue") {
       CHECK(strings_of(row->kv_cache_dtypes) == kv.at("list").get<std::vector<std::string>>());
       for (const std::string& capability : swept_capabilities()) {
         CAPTURE(capability);
-        Json accepted = kv.at("list");
-        if (kv.at("null_ok")) accepted.push_back(nullptr);
-        if (kv.contains("effective")) accepted = kv.at("effective");
-        if (kv.contains("by_capability")) accepted = kv.at("by_capability").at(capability);
         SelectionQuestion question = question_at(capability);
-        const auto is_accepted = [&accepted](const Json& name) {
-          return std::count(accepted.begin(), accepted.end(), name) > 0;
+        const auto is_accepted = [&](const Json& name) {
+          return kv_cache_dtype_accepted(*facts, name, capability);
         };
         CHECK(supports_kv_cache_dtype(*row, question) == is_accepted(nullptr));
         for (const std::string_view name : kv_cache_dtype_names()) {

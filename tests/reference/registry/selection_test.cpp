@@ -4,6 +4,7 @@
 
 #include "reference/registry/model_shapes.h"
 #include "reference/registry/raised_error.h"
+#include "reference/registry/remembered_selections.h"
 #include "reference/registry/selection.h"
 #include "reference/registry/selector.h"
 #include "reference/registry/validate_configuration.h"
@@ -70,6 +71,30 @@ TEST_SUITE("selection") {
     CHECK(preferred_block_size(*between.facts, open_size, 16) == 64);
     CHECK(preferred_block_size(*again.facts, with_16, 16) == 16);
     CHECK(again.info == first.info);
+  }
+
+  TEST_CASE(
+      "G2: what is remembered is told apart by record and heads and name and until it is "
+      "forgotten") {
+    BackendRegistry registry = BackendRegistry::of_attention();
+    RememberedSelections memory(registry);
+    SelectionQuestion question = llama_on(kH100);
+    CHECK_FALSE(memory.select(question, std::nullopt).is_remembered);
+    const RememberedSelections::Answer again = memory.select(question, std::nullopt);
+    CHECK(again.is_remembered);
+    CHECK(again.selection.selected == "FLASH_ATTN");
+    // Another backend, another record and another GPU are other questions.
+    CHECK(memory.select(question, "TRITON_ATTN").selection.selected == "TRITON_ATTN");
+    question.config.has_sliding_window = true;
+    CHECK_FALSE(memory.select(question, std::nullopt).is_remembered);
+    question.num_heads = 8;
+    CHECK_FALSE(memory.select(question, std::nullopt).is_remembered);
+    CHECK(memory.select(llama_on(kB200), std::nullopt).selection.selected == "FLASHINFER");
+    // What is registered later is not seen before the memory is empty: vLLM's is like that.
+    registry.override_path("FLASH_ATTN", "nowhere.module.Nothing");
+    CHECK(memory.select(llama_on(kH100), std::nullopt).selection.selected == "FLASH_ATTN");
+    memory.forget();
+    CHECK(memory.select(llama_on(kH100), std::nullopt).selection.selected == "FLASHINFER");
   }
 
   TEST_CASE("G3: a block size that nobody takes is refused with the reason of each") {
