@@ -1,5 +1,4 @@
-// The backend that lesson 08 registers in one file, lessons/08_registry_and_selection/tiny_attn.cpp, which is
-// compiled into this program.
+// The backend that this lesson registers in one file, tiny_attn.cpp, which is compiled into this program.
 
 #include <doctest/doctest.h>
 
@@ -7,7 +6,7 @@
 #include "lessons/08_registry_and_selection/questions.h"
 #include "reference/contract/error.h"
 #include "reference/contract/step_folder.h"
-#include "tests/support/environment.h"
+#include "reference/source_dir.h"
 
 using namespace pagelab;
 
@@ -32,7 +31,8 @@ TEST_SUITE("the backend of lesson 08") {
     CHECK(chosen.log ==
           std::vector<std::string>{"INFO Using AttentionBackendEnum.TINY_ATTN backend."});
     const AttentionStep step =
-        read_step_folder(test::golden_dir() / "steps" / "000_chunked_none_float32").step;
+        read_step_folder(source_dir() / "tests" / "golden" / "steps" / "000_chunked_none_float32")
+            .step;
     CHECK(attend(step, *chosen.backend).output.shape()[0] == step.num_tokens());
   }
 
