@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "reference/contract/refuse.h"
 #include "simulator/engine/in_range.h"
 
 namespace pagelab {
@@ -12,11 +11,9 @@ using Row = std::vector<BatchRow>::const_iterator;
 
 void require_sound(const std::vector<BatchRow>& rows, std::int64_t decode_threshold) {
   require_in_range("decode_threshold", decode_threshold, 1);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (rows[row].query_len < 0 || rows[row].seq_len < 0) {
-      refuse("row {} has a query of {} and a sequence of {} tokens; neither may be negative.", row,
-             rows[row].query_len, rows[row].seq_len);
-    }
+  for (const BatchRow& row : rows) {
+    require_in_range("query_len", row.query_len, 0, kMostTokens);
+    require_in_range("seq_len", row.seq_len, 0, kMostTokens);
   }
 }
 

@@ -48,7 +48,7 @@ PaddedShape padded_shape(const std::vector<StepRequest>& requests,
     actual.num_tokens += request.scheduled.num_scheduled_tokens;
   }
   if (!padding) return actual;
-  require_in_range("the padded num_tokens", padding->num_tokens, 0, kMostTokens);
+  require_in_range("the padded num_tokens", padding->num_tokens, 0);
   require_in_range("the padded num_reqs", padding->num_reqs, 0);
   if (padding->num_tokens < actual.num_tokens || padding->num_reqs < actual.num_reqs) {
     refuse("a step of {} requests and {} tokens does not fit {} requests and {} tokens.",

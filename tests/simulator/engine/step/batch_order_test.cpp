@@ -102,8 +102,7 @@ TEST_SUITE("order of a batch") {
                          "request 0 has 2 draft tokens among 2 scheduled ones; at least one is no "
                          "draft.",
                          Error);
-    CHECK_THROWS_WITH_AS(
-        split_decodes_and_prefills({{-1, 0}}, {}),
-        "row 0 has a query of -1 and a sequence of 0 tokens; neither may be negative.", Error);
+    CHECK_THROWS_WITH_AS(split_decodes_and_prefills({{-1, 0}}, {}),
+                         "query_len is -1; it must be at least 0.", Error);
   }
 }
