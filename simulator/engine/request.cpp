@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 
@@ -46,8 +47,13 @@ Request::Request(RequestId id, std::vector<TokenId> prompt, std::int32_t max_tok
       num_prompt_tokens(static_cast<std::int32_t>(tokens.size())),
       max_tokens(max_tokens) {
   if (tokens.empty()) refuse("request {} has an empty prompt; it needs at least one token.", id);
-  if (max_tokens < 1) {
-    refuse("request {} has max_tokens {}; it must be at least 1.", id, max_tokens);
+  // So that no sum of two of them overflows.
+  if (tokens.size() > kMostTokens) {
+    refuse("request {} has a prompt of {} tokens; it may have at most {}.", id, tokens.size(),
+           kMostTokens);
+  }
+  if (max_tokens < 1 || max_tokens > kMostTokens) {
+    refuse("request {} has max_tokens {}; it must be from 1 to {}.", id, max_tokens, kMostTokens);
   }
 }
 

@@ -3,30 +3,26 @@
 #include <algorithm>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
-namespace {
-
-void check_at_least(const char* field, std::int32_t value, std::int32_t least) {
-  if (value < least) refuse("{} is {}; it must be at least {}.", field, value, least);
-}
-
-}  // namespace
 
 void validate(const KVCacheConfig& config) {
-  check_at_least("block_size", config.block_size, 1);
+  require_in_range("block_size", config.block_size, 1);
   if (config.num_blocks < 2) {
     refuse("num_blocks is {}; it must be at least 2, because the null block takes one.",
            config.num_blocks);
   }
-  check_at_least("max_model_len", config.max_model_len, 1);
-  check_at_least("max_in_flight_tokens", config.max_in_flight_tokens, 1);
+  require_in_range("max_model_len", config.max_model_len, 1, kMostTokens);
+  require_in_range("max_in_flight_tokens", config.max_in_flight_tokens, 1, kMostTokens);
   if (!(config.watermark >= 0 && config.watermark < 1)) {
     refuse("watermark is {}; it is a share of the pool, from 0 to less than 1.", config.watermark);
   }
   if (config.groups.empty()) refuse("groups is empty; a cache has at least one group.");
   for (const KVCacheGroupSpec& spec : config.groups) {
-    if (spec.sliding_window) check_at_least("sliding_window", *spec.sliding_window, 1);
+    if (spec.sliding_window) {
+      require_in_range("sliding_window", *spec.sliding_window, 1, kMostTokens);
+    }
   }
 }
 

@@ -31,22 +31,32 @@ void Scheduler::add_request(Request request) {
     refuse("request {} has a prompt of {} tokens; max_model_len {} leaves no room for output.",
            request.id, request.num_prompt_tokens, cache.max_model_len);
   }
-  // The last token is never computed: it is only output.
-  const std::int32_t num_tokens =
-      std::min(request.num_prompt_tokens + request.max_tokens - 1, cache.max_model_len);
-  const std::int32_t num_needed = manager_.max_blocks_needed(num_tokens);
-  const std::int32_t num_usable = cache.num_blocks - 1;
-  if (num_needed > num_usable) {
-    refuse(
-        "request {} can never run: its {} tokens need {} blocks of {}, but {} exist (num_blocks "
-        "{}, the null block included).",
-        request.id, num_tokens, num_needed, cache.block_size, num_usable, cache.num_blocks);
-  }
+  require_fits(request);
   hash_full_blocks(request);
   const RequestId id = request.id;
   std::unique_ptr<Request>& owned = requests_[id];
   owned = std::make_unique<Request>(std::move(request));
   waiting_.add(*owned);
+}
+
+// What can never fit would block the queue for ever.
+void Scheduler::require_fits(const Request& request) const {
+  const KVCacheConfig& cache = manager_.config();
+  // The last token is never computed: it is only output. But each step on its way may hold drafts.
+  const std::int32_t num_tokens = request.num_prompt_tokens + request.max_tokens - 1;
+  const std::int32_t num_drafts = max_concurrent_batches(config_) * config_.num_speculative_tokens +
+                                  config_.num_lookahead_tokens;
+  const std::int32_t num_needed =
+      manager_.max_blocks_needed(std::min(num_tokens + num_drafts, cache.max_model_len));
+  const std::int32_t num_usable = cache.num_blocks - 1;
+  if (num_needed <= num_usable) return;
+  const std::string and_drafts = num_drafts > 0 ? fmt::format(" and {} drafts", num_drafts) : "";
+  refuse(
+      "request {} can never run: its {} tokens{} need {} blocks of {}, but {} exist (num_blocks "
+      "{}, "
+      "the null block included).",
+      request.id, std::min(num_tokens, cache.max_model_len), and_drafts, num_needed,
+      cache.block_size, num_usable, cache.num_blocks);
 }
 
 void Scheduler::abort_request(RequestId id) {

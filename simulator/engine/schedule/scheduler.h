@@ -84,6 +84,8 @@ class Scheduler {
  private:
   struct StepInTheMaking;
 
+  void require_fits(const Request& request) const;
+
   // schedule(), in its order (schedule_step.cpp)
   void schedule_running(StepInTheMaking& step);
   void schedule_waiting(StepInTheMaking& step);

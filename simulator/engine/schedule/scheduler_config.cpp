@@ -1,13 +1,10 @@
 #include "simulator/engine/schedule/scheduler_config.h"
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
-
-void refuse_less(const char* field, std::int32_t value, std::int32_t least) {
-  if (value < least) refuse("{} is {}; it must be at least {}.", field, value, least);
-}
 
 void refuse_more(const char* field, std::int32_t value, const char* bound, std::int32_t most) {
   if (value > most)
@@ -17,21 +14,23 @@ void refuse_more(const char* field, std::int32_t value, const char* bound, std::
 }  // namespace
 
 void validate(const SchedulerConfig& config, const KVCacheConfig& cache) {
-  refuse_less("max_num_seqs", config.max_num_seqs, 1);
-  refuse_less("max_num_batched_tokens", config.max_num_batched_tokens, 1);
+  require_in_range("max_num_seqs", config.max_num_seqs, 1);
+  // Two steps of so many tokens may be on their way.
+  require_in_range("max_num_batched_tokens", config.max_num_batched_tokens, 1, kMostTokens / 2);
   if (config.max_num_scheduled_tokens) {
-    refuse_less("max_num_scheduled_tokens", *config.max_num_scheduled_tokens, 1);
+    require_in_range("max_num_scheduled_tokens", *config.max_num_scheduled_tokens, 1, kMostTokens);
     refuse_more("max_num_scheduled_tokens", *config.max_num_scheduled_tokens,
                 "max_num_batched_tokens", config.max_num_batched_tokens);
   }
   if (config.max_num_active_seqs) {
-    refuse_less("max_num_active_seqs", *config.max_num_active_seqs, 1);
+    require_in_range("max_num_active_seqs", *config.max_num_active_seqs, 1);
     refuse_more("max_num_active_seqs", *config.max_num_active_seqs, "max_num_seqs",
                 config.max_num_seqs);
   }
-  refuse_less("long_prefill_token_threshold", config.long_prefill_token_threshold, 0);
-  refuse_less("num_speculative_tokens", config.num_speculative_tokens, 0);
-  refuse_less("num_lookahead_tokens", config.num_lookahead_tokens, 0);
+  require_in_range("long_prefill_token_threshold", config.long_prefill_token_threshold, 0,
+                   kMostTokens);
+  require_in_range("num_speculative_tokens", config.num_speculative_tokens, 0);
+  require_in_range("num_lookahead_tokens", config.num_lookahead_tokens, 0);
   if (config.num_speculative_tokens > 0 &&
       config.num_speculative_tokens >= config.max_num_batched_tokens) {
     refuse(

@@ -238,8 +238,8 @@ TEST_SUITE("the KV cache manager") {
             "sliding_window is 0; it must be at least 1.");
     CHECK_THROWS_WITH_AS(Request(7, {}, 1),
                          "request 7 has an empty prompt; it needs at least one token.", Error);
-    CHECK_THROWS_WITH_AS(Request(7, {1}, 0), "request 7 has max_tokens 0; it must be at least 1.",
-                         Error);
+    CHECK_THROWS_WITH_AS(Request(7, {1}, 0),
+                         "request 7 has max_tokens 0; it must be from 1 to 1000000000.", Error);
     KVCacheManager manager(small_cache(4, 4));
     Request request = make_request(manager, {1});
     CHECK_THROWS_WITH_AS(
