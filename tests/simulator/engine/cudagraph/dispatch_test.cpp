@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include "reference/contract/error.h"
+#include "simulator/engine/cudagraph/capture_sizes.h"
 #include "simulator/engine/cudagraph/cudagraph_dispatcher.h"
 #include "simulator/engine/cudagraph/cudagraph_manager.h"
 
@@ -32,6 +33,21 @@ TEST_SUITE("CUDA-graph dispatch") {
           "PIECEWISE: 16 tokens");
     CHECK(told(dispatcher.dispatch({.num_tokens = 17, .uniform_decode = true})) ==
           "NONE: 17 tokens");
+  }
+
+  TEST_CASE("the examples of the page on CUDA-graph modes are what happens") {
+    // docs/cudagraph_modes.md: 64 requests of one token each.
+    const CaptureSizes sizes = capture_sizes({.max_num_seqs = 64});
+    CHECK(sizes.sizes.size() == 19);
+    CHECK(sizes.max == 128);
+    const CudagraphDispatcher dispatcher({.capture_sizes = sizes.sizes, .max_num_seqs = 64});
+    CHECK(told(dispatcher.dispatch({.num_tokens = 3, .uniform_decode = true})) ==
+          "FULL: 4 tokens, 4 requests, uniform");
+    CHECK(told(dispatcher.dispatch({.num_tokens = 3 + 100})) == "PIECEWISE: 104 tokens");
+    const StepShape decodes = {.num_tokens = 64, .uniform_decode = true};
+    CHECK(told(dispatcher.dispatch(decodes)) == "FULL: 64 tokens, 64 requests, uniform");
+    CHECK(told(dispatcher.dispatch(decodes, {.full = false})) == "PIECEWISE: 64 tokens");
+    CHECK(told(dispatcher.dispatch({.num_tokens = 3 + 126})) == "NONE: 129 tokens");
   }
 
   TEST_CASE("several tokens a decode make whole decodes of the sizes") {
