@@ -1,6 +1,7 @@
 #include "simulator/engine/cache/prefix_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "reference/contract/refuse.h"
 
@@ -40,39 +41,62 @@ PrefixId PrefixTable::prefix_of(const BlockContent& content) {
     refuse("a block of {} tokens has no name; only full blocks of {} have one.",
            content.tokens.size(), block_size_);
   }
-  if (2 * (entries_.size() + 1) > places_.size()) grow();
+  const PrefixId first = first_child_of(content.parent);
+  if (first == kNoPrefix) {
+    const PrefixId added = add(content);
+    (content.parent == kNoPrefix ? first_root_ : entries_[content.parent].first_child) = added;
+    return added;
+  }
+  return is_equal(first, content) ? first : further_child(content);
+}
+
+PrefixId PrefixTable::first_child_of(PrefixId parent) const {
+  return parent == kNoPrefix ? first_root_ : entries_[parent].first_child;
+}
+
+PrefixId PrefixTable::add(const BlockContent& content) {
+  entries_.push_back({content.parent, content.extra_key, kNoPrefix});
+  tokens_.insert(tokens_.end(), content.tokens.begin(), content.tokens.end());
+  return num_prefixes() - 1;
+}
+
+PrefixId PrefixTable::further_child(const BlockContent& content) {
+  if (2 * (num_further_children_ + 1) > places_.size()) grow();
   const std::uint64_t hash = hash_(content);
   const std::size_t mask = places_.size() - 1;
   std::size_t index = hash & mask;
-  while (places_[index].prefix != kNoPrefix) {
+  for (; places_[index].prefix != kNoPrefix; index = (index + 1) & mask) {
     const Place& place = places_[index];
-    if (place.rest_of_hash == upper_half(hash) && is_equal(place.prefix, content)) {
+    if (place.part_of_hash == upper_half(hash) && is_equal(place.prefix, content)) {
       return place.prefix;
     }
-    index = (index + 1) & mask;
   }
-  const PrefixId prefix = num_prefixes();
-  places_[index] = {prefix, upper_half(hash)};
-  entries_.push_back({content.parent, content.extra_key});
-  tokens_.insert(tokens_.end(), content.tokens.begin(), content.tokens.end());
-  hashes_.push_back(hash);
-  return prefix;
+  places_[index] = {add(content), upper_half(hash)};
+  ++num_further_children_;
+  return places_[index].prefix;
+}
+
+BlockContent PrefixTable::content_of(PrefixId prefix) const {
+  const std::size_t start = static_cast<std::size_t>(prefix) * block_size_;
+  return {entries_[prefix].parent, std::span(tokens_).subspan(start, block_size_),
+          entries_[prefix].extra_key};
 }
 
 bool PrefixTable::is_equal(PrefixId prefix, const BlockContent& content) const {
-  const Entry& entry = entries_[prefix];
-  const TokenId* tokens = tokens_.data() + static_cast<std::size_t>(prefix) * block_size_;
-  return entry.parent == content.parent && entry.extra_key == content.extra_key &&
-         std::equal(content.tokens.begin(), content.tokens.end(), tokens);
+  const BlockContent known = content_of(prefix);
+  return known.parent == content.parent && known.extra_key == content.extra_key &&
+         std::equal(known.tokens.begin(), known.tokens.end(), content.tokens.begin());
 }
 
 void PrefixTable::grow() {
-  places_.assign(2 * places_.size(), Place());
+  const std::vector<Place> old = std::move(places_);
+  places_.assign(2 * old.size(), Place());
   const std::size_t mask = places_.size() - 1;
-  for (PrefixId prefix = 0; prefix < num_prefixes(); ++prefix) {
-    std::size_t index = hashes_[prefix] & mask;
+  for (const Place& place : old) {
+    if (place.prefix == kNoPrefix) continue;
+    std::size_t index = hash_(content_of(place.prefix)) & mask;
     while (places_[index].prefix != kNoPrefix) index = (index + 1) & mask;
-    places_[index] = {prefix, upper_half(hashes_[prefix])};
+    places_[index] = place;
   }
 }
 

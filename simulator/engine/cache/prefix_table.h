@@ -42,7 +42,13 @@ using BlockHashFunction = std::uint64_t (*)(const BlockContent& content);
 /// The hash used where no other is given.
 std::uint64_t hash_block_content(const BlockContent& content);
 
-/// Every prefix that was ever seen, in an open hash table.
+/// Every prefix that was ever seen, as a tree. Most prefixes are continued in one way only: that
+/// one, the first child, is known to its parent, and the tokens of a prompt's blocks lie one after
+/// another. Only further children are looked up by their hash.
+///
+///     blocks of 2     a b │ c d │ e f        0 ─ 1 ─ 2     first children: of nothing 0, of 0 1, of 1 2
+///                     a b │ x y │ e f            └ 3 ─ 4   a further child of 0, and its first child
+///     names           0 3 4: "e f" after "x y" is another prefix than after "c d"
 /// \source vLLM v1/core/kv_cache_utils.py, hash_block_tokens
 /// Differs: contents are compared in full, so that equal hashes of different contents do no harm.
 class PrefixTable {
@@ -64,22 +70,28 @@ class PrefixTable {
   struct Entry {
     PrefixId parent;
     ExtraKeyId extra_key;
+    PrefixId first_child;
   };
-  // A place of the hash table. The rest of the hash rules out most candidates without a look at them.
+  // A place of the hash table. A part of the hash rules out most candidates without a look at them.
   struct Place {
     PrefixId prefix = kNoPrefix;
-    std::uint32_t rest_of_hash = 0;
+    std::uint32_t part_of_hash = 0;
   };
 
+  PrefixId first_child_of(PrefixId parent) const;
+  PrefixId add(const BlockContent& content);
+  PrefixId further_child(const BlockContent& content);
+  BlockContent content_of(PrefixId prefix) const;
   bool is_equal(PrefixId prefix, const BlockContent& content) const;
   void grow();
 
   std::int32_t block_size_;
   BlockHashFunction hash_;
+  PrefixId first_root_ = kNoPrefix;                         // first child of nothing
   std::vector<Entry> entries_;                              // [num_prefixes]
   std::vector<TokenId> tokens_;                             // [num_prefixes, block_size]
-  std::vector<std::uint64_t> hashes_;                       // [num_prefixes]
-  std::vector<Place> places_;                               // a power of two, at most half full
+  std::vector<Place> places_;                               // further children; a power of two
+  std::size_t num_further_children_ = 0;                    // at most half of the places
   std::unordered_map<std::string, ExtraKeyId> extra_keys_;  // by text
 };
 

@@ -72,6 +72,9 @@ TEST_SUITE("the KV cache manager") {
     admit_and_free(manager, make_request(manager, {1, 2, 3, 4, 0}));
     CHECK(admit_and_free(manager, make_request(manager, {5, 6, 7, 8, 0})) == 0);
     CHECK(admit_and_free(manager, make_request(manager, {1, 2, 3, 4, 0})) == 4);
+    CHECK(admit_and_free(manager, make_request(manager, {9, 10, 11, 12, 0})) == 0);
+    CHECK(admit_and_free(manager, make_request(manager, {5, 6, 7, 8, 0})) == 4);
+    CHECK(admit_and_free(manager, make_request(manager, {9, 10, 11, 12, 0})) == 4);
     // Equal tokens after another parent are another prefix.
     admit_and_free(manager, make_request(manager, {5, 6, 7, 8, 1, 2, 3, 4, 0}));
     CHECK(admit_and_free(manager, make_request(manager, {1, 2, 3, 4, 1, 2, 3, 4, 0})) == 4);

@@ -171,6 +171,52 @@ TEST_SUITE("the scheduler") {
     CHECK_FALSE(scheduler.is_unfinished(1));
   }
 
+  TEST_CASE("a preempted request does not start over before its late output is in") {
+    SchedulerConfig config;
+    config.async_scheduling = true;
+    KVCacheConfig cache = cache_of(4, 5);
+    cache.enable_caching = false;
+    Scheduler scheduler(config, cache);
+    scheduler.add_request(prompt_of(0, 8, 5));
+    scheduler.add_request(prompt_of(1, 8, 5));
+    // A loop that runs three steps ahead.
+    const SchedulerOutput prompts = scheduler.schedule();
+    CHECK(scheduler.schedule().preempted_req_ids == Ids{1});
+    scheduler.abort_request(0);  // all blocks are free
+    CHECK(scheduler.schedule().scheduled.empty());
+    CHECK(scheduler.num_waiting() == 1);
+    CHECK(sample_and_update(scheduler, prompts).parts.at(0).id == 1);
+    // Now it does, with its prompt and the late token.
+    CHECK(scheduler.schedule().scheduled.at(0).num_tokens == 9);
+  }
+
+  TEST_CASE("a victim that was passed over in this step makes nobody miss its turn") {
+    SchedulerConfig config;
+    config.async_scheduling = true;
+    config.policy = SchedulingPolicy::kPriority;
+    KVCacheConfig cache = cache_of(4, 8);
+    cache.enable_caching = false;
+    Scheduler scheduler(config, cache);
+    scheduler.add_request(prompt_of(0, 8, 1));  // certain to finish after its prompt
+    scheduler.add_request(prompt_of(1, 8, 5));
+    scheduler.add_request(prompt_of(2, 8, 5));
+    CHECK(scheduler.schedule().scheduled.size() == 3);
+    scheduler.running()[0]->priority = 7;
+    // Two blocks are left, and both others need one: nobody has to go.
+    const SchedulerOutput step = scheduler.schedule();
+    CHECK(step.preempted_req_ids.empty());
+    CHECK(step.scheduled.size() == 2);
+    // One block less, and request 0 goes, which was passed over; 1 and 2 run all the same.
+    cache.num_blocks -= 2;
+    Scheduler tight(config, cache);
+    for (RequestId id = 0; id < 3; ++id) tight.add_request(prompt_of(id, 8, id == 0 ? 1 : 5));
+    CHECK(tight.schedule().scheduled.size() == 3);
+    tight.running()[0]->priority = 7;
+    const SchedulerOutput crowded = tight.schedule();
+    CHECK(crowded.preempted_req_ids == Ids{0});
+    CHECK(crowded.scheduled.size() == 2);
+  }
+
   TEST_CASE("an abort frees the blocks at once and its output is ignored") {
     SchedulerConfig config;
     config.async_scheduling = true;
