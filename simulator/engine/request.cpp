@@ -57,6 +57,17 @@ Request::Request(RequestId id, std::vector<TokenId> prompt, std::int32_t max_tok
   }
 }
 
+std::string to_string(const Request& request) {
+  std::string text = fmt::format("request {}, {}: {} of {} tokens computed, {} of them prompt",
+                                 request.id, to_string(request.status), request.num_computed_tokens,
+                                 request.num_tokens(), request.num_prompt_tokens);
+  for (const GroupBlocks& group : request.groups) {
+    text += fmt::format("{} [{}]", &group == request.groups.data() ? "; blocks" : "",
+                        fmt::join(group.blocks, " "));
+  }
+  return text;
+}
+
 void update_block_hashes(Request& request, std::int32_t block_size, PrefixTable& prefixes) {
   const CacheIdentity& identity = request.identity;
   const bool tokens_alone_decide =

@@ -95,6 +95,9 @@ struct Request {
   std::int32_t num_tokens_with_drafts() const { return num_tokens() + num_draft_tokens; }
 };
 
+/// "request 3, running: 24 of 26 tokens computed, 20 of them prompt; blocks [5 2 7]".
+std::string to_string(const Request& request);
+
 /// Names the blocks that have become full since the last call.
 /// \param request     its block_hashes are extended
 /// \param block_size  tokens a block

@@ -369,6 +369,15 @@ void add_sinks(Traps& traps) {
 }
 
 void add_lengths(Traps& traps) {
+  // Blocks 5 and 2 were cached for somebody else; three tokens are new. As after a cold start, the
+  // queries at 8, 9 and 10 see all keys up to their own.
+  Recipe after_hit;
+  after_hit.requests = {{3, 11}};
+  after_hit.block_table = {{5, 2, 7}};
+  after_hit.num_blocks = 8;
+  traps.add("E11: a prefill after a prefix hit reads the hit through the block table", after_hit,
+            {4, 4.5, 5}, {std::log(9.0), std::log(10.0), std::log(11.0)});
+
   Recipe ones;
   ones.requests = {{1, 257}, {1, 17}};
   ones.num_query_heads = 8;

@@ -27,7 +27,7 @@ struct AttentionTwins {
   AttentionStep other;  ///< fit for attend()
 };
 
-/// Traps R1 to R8, R10, K8, K9, K14, K15 and K18, and the corners of masks, windows and sinks.
+/// Traps R1 to R8, R10, E11, K8, K9, K14, K15 and K18, and the corners of masks, windows and sinks.
 std::vector<AttentionTrap> attention_traps();
 
 /// Traps K4, K13 and K17.

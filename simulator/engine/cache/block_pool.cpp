@@ -1,5 +1,7 @@
 #include "simulator/engine/cache/block_pool.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "reference/contract/refuse.h"
@@ -137,6 +139,20 @@ bool BlockPool::reset_prefix_cache() {
   std::fill(first_of_key_.begin(), first_of_key_.end(), kNoBlock);
   num_cached_keys_ = 0;
   return true;
+}
+
+std::string to_string(const BlockPool& pool) {
+  const auto name_of = [&pool](BlockId id) {
+    return fmt::format("{}{}", id, pool.block(id).prefix != kNoPrefix ? "*" : "");
+  };
+  std::vector<std::string> free, used;
+  for (const BlockId id : pool.free_queue().to_vector()) free.push_back(name_of(id));
+  for (BlockId id = kNullBlock + 1; id < pool.num_blocks(); ++id) {
+    const std::int32_t num_users = pool.block(id).ref_cnt;
+    if (num_users > 1) used.push_back(fmt::format("{}x{}", name_of(id), num_users));
+    if (num_users == 1) used.push_back(name_of(id));
+  }
+  return fmt::format("free [{}]; used {}", fmt::join(free, " "), fmt::join(used, " "));
 }
 
 }  // namespace pagelab

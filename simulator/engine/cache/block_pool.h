@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "reference/cache/block_table.h"
@@ -100,5 +101,8 @@ class BlockPool {
   std::vector<BlockId> freed_unhashed_;
   std::vector<BlockId> freed_hashed_;
 };
+
+/// "free [2 4 3*]; used 1*x2 5": blocks with a key have a star, those with several users their number.
+std::string to_string(const BlockPool& pool);
 
 }  // namespace pagelab

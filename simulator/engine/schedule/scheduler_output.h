@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <string>
 #include <vector>
 
 #include "simulator/engine/request.h"
@@ -47,6 +47,9 @@ struct SchedulerOutput {
   std::int32_t total_num_scheduled_tokens = 0;    ///< of all requests
   std::int32_t num_common_prefix_blocks = 0;      ///< KVCacheManager::get_num_common_prefix_blocks
 };
+
+/// The step in one line, long lists cut: "2 tokens: 0: 1 from 8, 1: 1 from 8; grown 0 [5]; preempted 2".
+std::string to_string(const SchedulerOutput& output);
 
 /// What the model sampled: for each scheduled request one token and one more for each accepted draft,
 /// or none for a prefill chunk.

@@ -105,6 +105,15 @@ TEST_SUITE("the block pool") {
     CHECK(pool.free_queue().to_vector() == before);
   }
 
+  TEST_CASE("a pool is shown with its queue and users and keys") {
+    BlockPool pool(6, 1, true);
+    const Blocks taken = take(pool, 4);
+    for (const BlockId block : {1, 3}) pool.cache_block(block, block, 0);
+    pool.touch(1);
+    pool.free_blocks(Blocks{2, 3});
+    CHECK(to_string(pool) == "free [2 5 3*]; used 1*x2 4");
+  }
+
   TEST_CASE("E4: evicting clears index and block in one step") {
     BlockPool pool(3, 1, true);
     const PrefixId p = 0, q = 1;

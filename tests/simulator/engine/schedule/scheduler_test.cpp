@@ -100,6 +100,9 @@ TEST_SUITE("the scheduler") {
     CHECK(step.scheduled.size() == 1);
     CHECK(step.new_blocks.at(0).block_ids[0] == Blocks{5});
     CHECK(step.preempted_req_ids == Ids{1});
+    CHECK(to_string(step) == "1 tokens: 0: 1 from 8; grown 0 [5]; preempted 1");
+    CHECK(to_string(*scheduler.running()[0]) ==
+          "request 0, running: 9 of 10 tokens computed, 8 of them prompt; blocks [1 2 5]");
     while (step.resumed_requests.empty()) step = run_step(scheduler);
     const AdmittedRequest& resumed = step.resumed_requests[0];
     CHECK(resumed.id == 1);
