@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/lesson_folders.h"
+#include "cli/option_values.h"
 #include "cli/run_program.h"
 #include "cli/step_comparison.h"
 #include "cli/targets.h"
@@ -60,8 +61,10 @@ struct DemoRun {
 
 class Demo {
  public:
-  Demo()
-      : folder_(tiny_llama_folder()),
+  /// \param gpu  whose rules count in the choice of a backend; none: the GPU's, or Hopper's
+  explicit Demo(std::optional<DeviceCapability> gpu)
+      : gpu_(gpu),
+        folder_(tiny_llama_folder()),
         model_(Llama::load(folder_)),
         tokenizer_(CharacterTokenizer::load(folder_, model_.config().vocab_size)),
         golden_(read_golden_texts(folder_ / "golden_greedy.json")) {}
@@ -109,10 +112,11 @@ class Demo {
   ChosenBackend choose_and_print() const {
     BackendRequest request;
     request.target = target_is_available("cuda") ? "cuda" : "simulator";
+    request.gpu = gpu_;
     ChosenBackend chosen = choose_backend(request, question_of_model(model_.config(), kBlockSize));
     fmt::print("   the registry chooses for heads of {} in float32 on {} (capability {}):\n",
                model_.config().head_dim, request.target,
-               to_string(capability_of_target(request.target)));
+               to_string(gpu_ ? *gpu_ : capability_of_target(request.target)));
     for (const std::string& line : chosen.log) fmt::print("   {}\n", line);
     return chosen;
   }
@@ -207,6 +211,7 @@ class Demo {
     return result;
   }
 
+  std::optional<DeviceCapability> gpu_;
   std::filesystem::path folder_;
   Llama model_;
   CharacterTokenizer tokenizer_;
@@ -220,7 +225,16 @@ class Demo {
 
 void add_demo_command(CLI::App& app, int& exit_status) {
   CLI::App* command = app.add_subcommand("demo", "The main job in a minute, on every target");
-  command->callback([&exit_status] { exit_status = Demo().run() ? 0 : 1; });
+  auto gpu = std::make_shared<std::string>();
+  command
+      ->add_option("--gpu", *gpu,
+                   "choose the backend by the rules of this GPU: h100, b200, ... or 9.0")
+      ->check(not_empty());
+  command->callback([gpu, &exit_status] {
+    std::optional<DeviceCapability> capability;
+    if (!gpu->empty()) capability = capability_of_gpu(*gpu);
+    exit_status = Demo(capability).run() ? 0 : 1;
+  });
 }
 
 }  // namespace pagelab::cli

@@ -32,8 +32,10 @@ void add_backend_options(CLI::App& command,
                       when_left_out + ")")
       ->check(not_empty());
   command
-      .add_option("--target", options.target,
-                  "cpu, simulator or cuda (default: the first that the backend runs on)")
+      .add_option(
+          "--target", options.target,
+          "cpu, simulator or cuda (default: the first that the backend runs on; for auto the "
+          "GPU, the simulator in its place under --gpu or --as-vllm, or else the CPU)")
       ->check(not_empty());
   add_rule_options(command, options);
 }

@@ -262,8 +262,12 @@ TEST_SUITE("program") {
   }
 
   TEST_CASE("the demo ends well and prints the lesson program's numbers") {
-    const CommandResult run = run_pagelab("demo");
+    const CommandResult run = run_pagelab("demo --gpu t4");
     CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+    CHECK(run.output.find(
+              " (capability 7.5):\n   INFO Using TRITON_ATTN attention backend out of ") !=
+          std::string::npos);
+    CHECK(run_pagelab("demo --gpu t40").exit_status == kRequestWasWrong);
     CHECK(run.output.find(
               "paged attention:      [-0.007549  0.003507  0.004630]\nidentical: true\n") !=
           std::string::npos);
