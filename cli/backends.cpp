@@ -222,7 +222,9 @@ void run_backends(const BackendsOptions& options) {
     fmt::print("pagelab does not implement it.\n");
     return;
   }
-  fmt::print("pagelab's own {}: {}\n", found.own->name, found.own->takes.description);
+  const std::string_view description = found.own->takes.description;
+  fmt::print("pagelab's own {}: {}\n", found.own->name,
+             description.empty() ? "a backend that was registered." : description);
   print_own(*found.own);
 }
 

@@ -19,8 +19,6 @@
 namespace pagelab::cli {
 namespace {
 
-constexpr std::int64_t kUsualBlockSize = 16;
-
 struct GenerateOptions {
   std::string model_folder;
   std::vector<std::string> prompts;
@@ -113,9 +111,10 @@ std::optional<CharacterTokenizer> load_tokenizer(const GenerateOptions& options,
 
 BatchLoopOptions loop_options_from(const GenerateOptions& options,
                                    const Llama& model,
+                                   std::int64_t open_block_size,
                                    const std::vector<std::vector<std::int32_t>>& token_ids) {
   BatchLoopOptions loop;
-  loop.block_size = options.block_size.value_or(kUsualBlockSize);
+  loop.block_size = options.block_size.value_or(open_block_size);
   // Without --num-blocks the pool holds all requests at once.
   const std::int64_t enough_for_all =
       num_blocks_for_all(model.config(), token_ids, options.max_tokens, loop.block_size);
@@ -138,7 +137,7 @@ Run run_prompts(const GenerateOptions& options, const Llama& model, std::vector<
   Run run;
   run.log = std::move(chosen.log);
   run.prompts = std::move(prompts);
-  run.loop = loop_options_from(options, model, token_ids);
+  run.loop = loop_options_from(options, model, chosen.open_block_size, token_ids);
   run.backend = backend.name();
   run.target = backend.target();
   const auto start = std::chrono::steady_clock::now();
@@ -248,7 +247,8 @@ void add_generate_command(CLI::App& app, int& exit_status) {
       ->check(whole_number());
   add_backend_options(*command, options->backend, kAutomaticBackend);
   command
-      ->add_option("--block-size", options->block_size, "tokens a block of the cache (default: 16)")
+      ->add_option("--block-size", options->block_size,
+                   "tokens a block of the cache (default: what the backend prefers, 16 as a rule)")
       ->check(whole_number());
   command
       ->add_option("--num-blocks", options->num_blocks,

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/option_values.h"
 #include "cli/select_question.h"
+#include "gpu/backends/register_backend.h"
 #include "reference/registry/gpu_names.h"
 #include "reference/registry/platforms.h"
 #include "reference/registry/raised_error.h"
@@ -155,7 +156,7 @@ void print_json(const std::vector<LayerChoice>& choices) {
 }
 
 int select(const SelectOptions& options) {
-  const BackendRegistry registry = BackendRegistry::of_attention();
+  const BackendRegistry registry = registry_in_use();
   const std::optional<std::string> forced = forced_backend_of(options, registry);
   RememberedSelections memory(registry);
   std::vector<LayerChoice> choices;

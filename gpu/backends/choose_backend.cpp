@@ -28,6 +28,31 @@ std::vector<std::string> log_of(const Selection& selection) {
   return lines;
 }
 
+// The size that vLLM's cache starts from; a backend that does not take it prefers another.
+constexpr std::int64_t kUsualBlockSize = 16;
+
+const BackendChoice& choice_named(const std::string& name, const std::vector<BackendChoice>& all) {
+  return *std::find_if(all.begin(), all.end(),
+                       [&name](const BackendChoice& choice) { return choice.name == name; });
+}
+
+bool is_registered(const std::string& name) {
+  const std::deque<BackendChoice>& own = registered_backends();
+  return std::any_of(own.begin(), own.end(),
+                     [&name](const BackendChoice& choice) { return choice.name == name; });
+}
+
+// The open block size by the rows that count.
+std::int64_t open_block_size(const BackendRequest& request,
+                             const std::string& name,
+                             const SelectionQuestion& question) {
+  const std::vector<BackendChoice> all = all_backends();
+  const BackendRegistry registry = registry_in_use();
+  const BackendFacts& facts =
+      request.as_vllm ? registry.load(name, question.environment) : choice_named(name, all).takes;
+  return preferred_block_size(facts, question, kUsualBlockSize);
+}
+
 std::string where_choice_is_open(const BackendRequest& request) {
   if (!request.target.empty()) return request.target;
   if (cuda_is_available()) return "cuda";
@@ -77,7 +102,8 @@ ChosenBackend choose_automatically(const BackendRequest& request, SelectionQuest
     refuse("{} (Those are vLLM's rules; a backend that is named goes by what pagelab's can do.)",
            selection.error->message);
   }
-  return {make_backend(*selection.selected, target), log_of(selection)};
+  return {make_backend(*selection.selected, target), log_of(selection),
+          open_block_size(request, *selection.selected, question)};
 }
 
 ChosenBackend take_named(const BackendRequest& request, SelectionQuestion question) {
@@ -92,11 +118,18 @@ ChosenBackend take_named(const BackendRequest& request, SelectionQuestion questi
           "for the backend auto.",
           request.backend);
     }
+    // One's own says in its row what it takes. Those of pagelab say it when they are called, with the
+    // value and the bound.
+    const std::string why_not =
+        is_registered(request.backend) ? missing_code(request.backend, target, question) : "";
+    if (!why_not.empty()) throw Error(why_not + ".");
+    chosen.open_block_size = open_block_size(request, request.backend, question);
     return chosen;
   }
   question.capability = request.gpu ? *request.gpu : capability_of_target(target);
   const std::string refusal = refusal_as_vllm(request.backend, question);
   if (!refusal.empty()) throw Error(refusal);
+  chosen.open_block_size = open_block_size(request, request.backend, question);
   chosen.log = {"INFO Using AttentionBackendEnum." + request.backend + " backend."};
   return chosen;
 }

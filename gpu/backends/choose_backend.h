@@ -4,6 +4,7 @@
 /// chooses among those that pagelab implements where it runs.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,8 @@ struct BackendRequest {
 struct ChosenBackend {
   std::unique_ptr<AttentionBackend> backend;  ///< ready to run
   std::vector<std::string> log;  ///< vLLM's lines: "INFO Using ..."; empty: nothing was to choose
+  /// Tokens of a block where the user has left that open: what the backend prefers, by the rules that count.
+  std::int64_t open_block_size = 16;
 };
 
 /// The GPU whose rules count on a target: on cuda the real one's, elsewhere Hopper's (9.0).

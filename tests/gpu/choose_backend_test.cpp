@@ -32,7 +32,9 @@ class OwnBackend final : public AttentionBackend {
   }
 };
 
-const BackendFacts kOwnFacts = {.dtypes = {"float32"}, .head_sizes = HeadSizes{.listed = {64}}};
+const BackendFacts kOwnFacts = {.dtypes = {"float32"},
+                                .kernel_block_sizes = KernelBlockSizes{multiple_of(32)},
+                                .head_sizes = HeadSizes{.listed = {64}}};
 const std::string kLogLine =
     register_backend({{"OWN_KERNEL", {"cpu"}, kOwnFacts},
                       [](const std::string&) { return std::make_unique<OwnBackend>(); }});
@@ -219,7 +221,9 @@ TEST_SUITE("selection in use") {
 TEST_SUITE("a backend of one's own") {
   TEST_CASE("it is found by its name and attends and declines with its own reasons") {
     CHECK(kLogLine == "Registered new attention backend: OWN_KERNEL -> registered.OWN_KERNEL");
-    const AttentionStep step = test::random_step(small_step(64), 3);
+    test::RandomStepOptions options = small_step(64);
+    options.block_size = 64;
+    const AttentionStep step = test::random_step(options, 3);
     BackendRequest request;
     request.backend = "OWN_KERNEL";
     const ChosenBackend chosen = choose_backend(request, question_of_step(step));
@@ -229,10 +233,32 @@ TEST_SUITE("a backend of one's own") {
     request.as_vllm = true;
     CHECK(choose_backend(request, question_of_step(step)).log ==
           std::vector<std::string>{"INFO Using AttentionBackendEnum.OWN_KERNEL backend."});
-    const AttentionStep other = test::random_step(small_step(32), 3);
+    options.head_size = options.head_size_v = 32;
+    const AttentionStep other = test::random_step(options, 3);
     CHECK(refusal_of(request, question_of_step(other)) ==
           "Selected backend AttentionBackendEnum.OWN_KERNEL is not valid for this configuration. "
           "Reason: ['head_size not supported']");
+    request.as_vllm = false;
+    CHECK(refusal_of(request, question_of_step(other)) ==
+          "pagelab's own OWN_KERNEL does not take this: head_size not supported.");
+  }
+
+  TEST_CASE("G4: an open block size is what the backend prefers by the rules that count") {
+    SelectionQuestion question = llama_layer();
+    question.config.dtype = "float32";
+    question.config.head_size = 64;
+    const auto open_block_size = [&](const std::string& backend, bool as_vllm) {
+      BackendRequest request;
+      request.backend = backend;
+      request.as_vllm = as_vllm;
+      return choose_backend(request, question).open_block_size;
+    };
+    CHECK(open_block_size("OWN_KERNEL", false) == 32);
+    CHECK(open_block_size("OWN_KERNEL", true) == 32);
+    CHECK(open_block_size("TRITON_ATTN", true) == 16);
+    // The real one pages with multiples of 32 (backends.json), pagelab's with anything.
+    CHECK(open_block_size("CPU_ATTN", true) == 32);
+    CHECK(open_block_size("CPU_ATTN", false) == 16);
   }
 
   TEST_CASE("a registration that cannot work is refused in a sentence") {
