@@ -1,7 +1,9 @@
 #include "gpu/backends/flash_attn.h"
 
 #include <string>
+#include <vector>
 
+#include "gpu/backends/cascade.h"
 #include "gpu/backends/kernel_impl.h"
 #include "gpu/backends/kernels_of.h"
 #include "gpu/backends/rung_choice.h"
@@ -22,6 +24,14 @@ AttentionRung rung_for(const KernelSet& kernels,
   return first_that_takes(kName, splits ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
 }
 
+// The two kernels of a cascade. The prefix is one request with as many queries as the batch has.
+CascadeRungs cascade_rungs_for(const KernelSet& kernels,
+                               const FlashAttnMetadata& metadata,
+                               const PagedAttentionParams& sizes) {
+  const AttentionRung suffix = rung_for(kernels, metadata, sizes);
+  return {first_that_takes(kName, varlen_rungs(kernels), sizes), suffix};
+}
+
 class FlashAttnImpl final : public KernelImpl {
  public:
   FlashAttnImpl(std::shared_ptr<Device> device,
@@ -39,6 +49,17 @@ class FlashAttnImpl final : public KernelImpl {
     on_device.copy_results_to(output, lse);
   }
 
+  void attend_in_parts(const HostBatch& batch,
+                       const CascadeParts& parts,
+                       Tensor& output,
+                       Tensor& lse) override {
+    const FlashAttnMetadata metadata = build_flash_attn_metadata(batch.metadata, options_);
+    const PagedAttentionParams sizes =
+        launch_sizes(batch, cache().spec(), cache().key_strides(), cache().value_strides());
+    attend_by_rungs(device(), kernels(), cache(), batch, parts,
+                    cascade_rungs_for(kernels(), metadata, sizes), output, lse);
+  }
+
   FlashAttnOptions options_;
 };
 
@@ -53,6 +74,14 @@ class FlashAttnBackend final : public AttentionBackend {
     const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
     return rung_for(kernels_of(*device_), metadata, launch_sizes(step))
         .precision(step.query.dtype());
+  }
+  CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
+    const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
+    const CascadeRungs rungs =
+        cascade_rungs_for(kernels_of(*device_), metadata, launch_sizes(step));
+    const DType dtype = step.query.dtype();
+    return {rungs.prefix.precision(dtype),
+            std::vector<Precision>(step.metadata.seq_lens.size(), rungs.suffix.precision(dtype))};
   }
   bool has_own_order() const override { return true; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {

@@ -14,6 +14,11 @@
 ///     else some query exceeds 1     the same
 ///     else: all are 1 (or 0) long   split-KV: paged_decode/7_tensor_cores; else 6_pipelined; else 5_grouped
 ///
+/// A cascade is two such calls and a merge: the prefix as one request of all queries, whose table is row 0, not causal;
+/// then the batch with its table from the column after the prefix on, and with shorter sequences
+/// (reference/attention/cascade.h); then merge_states. The prefix's kernel is paged_prefill's, as above, whatever the
+/// batch does: it is one request with many queries.
+///
 /// Differs: batch_invariant, which vLLM has as well, is on unless switched off. Without it the bits of a decoding
 /// request's row depend on whether another request of the batch prefills: the kernels sum in other orders. With
 /// it they depend on nothing but the request, and a batch of decodes pays for that: each fills one row of a tile.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "gpu/backends/cascade.h"
 #include "gpu/backends/flashinfer_plan.h"
 #include "gpu/backends/kernel_impl.h"
 #include "gpu/backends/kernels_of.h"
@@ -109,14 +110,33 @@ class FlashInferImpl final : public KernelImpl {
     const FlashInferPlan plan =
         plan_flashinfer(batch.metadata, batch.variant.visibility.causal, table, page_size);
 
-    // Rows that are with no wrapper are those of padding.
+    start(batch, output, lse);
+    run(plan.decode, true, batch, output, lse);
+    run(plan.prefill, false, batch, output, lse);
+  }
+
+  void attend_in_parts(const HostBatch& batch,
+                       const CascadeParts& parts,
+                       Tensor& output,
+                       Tensor& lse) override {
+    const CascadePlan plan = plan_flashinfer_cascade(parts, cache().spec().block_size);
+    Tensor shared_output;
+    Tensor shared_lse;
+    start(batch, shared_output, shared_lse);
+    run(plan.shared, false, prefix_batch(batch, parts), shared_output, shared_lse);
+    start(batch, output, lse);
+    run(plan.own.decode, true, suffix_batch(batch, parts), output, lse);
+    run(plan.own.prefill, false, suffix_batch(batch, parts), output, lse);
+    merge_into(device(), kernels(), shared_output, shared_lse, output, lse);
+  }
+
+  // Rows that are with no wrapper are those of padding.
+  void start(const HostBatch& batch, Tensor& output, Tensor& lse) const {
     const std::int64_t num_tokens = batch.query.shape()[0];
     const std::int64_t num_heads = batch.query.shape()[1];
     output = Tensor(DType::kFloat32, {num_tokens, num_heads, cache().spec().head_size_v});
     lse = Tensor(DType::kFloat32, {num_heads, num_tokens});
     std::fill_n(lse.data<float>(), lse.size(), -std::numeric_limits<float>::infinity());
-    run(plan.decode, true, batch, output, lse);
-    run(plan.prefill, false, batch, output, lse);
   }
 
   void run(const WrapperPlan& plan,
@@ -157,6 +177,15 @@ class FlashInferBackend final : public AttentionBackend {
     const bool by_decode = is_decode(step.metadata, step.variant.visibility.causal, req_idx);
     return rung_for(kernels_of(*device_), by_decode, launch_sizes(step))
         .precision(step.query.dtype());
+  }
+  CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
+    const DType dtype = step.query.dtype();
+    CascadePrecision both;
+    both.prefix = rung_for(kernels_of(*device_), false, launch_sizes(step)).precision(dtype);
+    for (std::int64_t req_idx = 0; req_idx < step.metadata.num_reqs(); ++req_idx) {
+      both.suffix.push_back(precision(step, req_idx));
+    }
+    return both;
   }
   bool has_own_order() const override { return true; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {

@@ -7,8 +7,12 @@
 /// The decode wrapper launches paged_decode/7_tensor_cores, else 6_pipelined, else 5_grouped; the prefill wrapper
 /// paged_prefill/3_pipelined, on tensor cores, else 1_tiled. A request's bits are the same in every batch.
 ///
+/// A cascade has two levels (flashinfer_plan.h), as in FlashInfer's MultiLevelCascadeAttentionWrapper: level 0 is the
+/// prefill wrapper over the shared pages, for all queries at once; level 1 both wrappers over the pages after them; the
+/// merge is merge_states.
+///
 /// What it leaves out: the division into work units (flashinfer_plan.h says why), the TRTLLM and XQA kernels,
-/// CUDA graphs, cascades, and 16-bit outputs. It accepts more than the real one: every dtype, every head size up
+/// CUDA graphs, cascades of more than two levels, and 16-bit outputs. It accepts more than the real one: every dtype, every head size up
 /// to 256, every page size, every variant. Differs:
 /// - vLLM reorders the batch first, so that each wrapper has a slice of it. Here each wrapper's queries are
 ///   gathered and its results scattered.

@@ -71,4 +71,15 @@ FlashInferPlan plan_flashinfer(const CommonAttentionMetadata& common,
   return plan;
 }
 
+CascadePlan plan_flashinfer_cascade(const CascadeParts& parts, std::int64_t page_size) {
+  CascadePlan plan;
+  const CommonAttentionMetadata& prefix = parts.prefix;
+  for (std::int64_t req_idx = 0; req_idx < prefix.num_reqs(); ++req_idx) {
+    append_request(plan.shared, prefix, req_idx, prefix.block_table, page_size);
+  }
+  plan.own = plan_flashinfer(parts.suffix, parts.suffix_variant.visibility.causal,
+                             parts.suffix.block_table, page_size);
+  return plan;
+}
+
 }  // namespace pagelab

@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "reference/attention/cascade.h"
 #include "reference/contract/attention_step.h"
 
 namespace pagelab {
@@ -80,5 +81,21 @@ FlashInferPlan plan_flashinfer(const CommonAttentionMetadata& common,
                                bool causal,
                                const BlockTable& block_table,
                                std::int64_t page_size);
+
+/// The two levels of a cascade, as FlashInfer's MultiLevelCascadeAttentionWrapper has them: each is planned by
+/// itself over one pool of pages.
+///
+///     level 0    qo_indptr [0, T]            one list of pages, which all share; not causal
+///     level 1    as without a cascade        the pages of each request after those; causal if asked
+struct CascadePlan {
+  WrapperPlan shared;  ///< level 0, a prefill wrapper's
+  FlashInferPlan own;  ///< level 1, without the sinks, which are level 0's
+};
+
+/// Plans a cascade.
+/// \param parts      of split_cascade
+/// \param page_size  tokens a page
+/// \throws Error     as append_pages
+CascadePlan plan_flashinfer_cascade(const CascadeParts& parts, std::int64_t page_size);
 
 }  // namespace pagelab

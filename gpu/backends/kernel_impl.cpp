@@ -55,6 +55,26 @@ void KernelImpl::forward(const Tensor& query,
   attend(HostBatch{query, key, value, metadata, variant}, output, lse);
 }
 
+void KernelImpl::forward_cascade(const Tensor& query,
+                                 const Tensor& key,
+                                 const Tensor& value,
+                                 const CommonAttentionMetadata& metadata,
+                                 const AttentionVariant& variant,
+                                 std::int64_t num_common_prefix_blocks,
+                                 Tensor& output,
+                                 Tensor& lse) {
+  validate(query, key, value, cache_.spec());
+  validate(metadata, variant.attn_type, query.shape()[0], cache_.spec(), StepUse::kAttend);
+  validate(variant, query.shape()[1], metadata);
+  const CascadeParts parts =
+      split_cascade(metadata, variant, cache_.spec().block_size, num_common_prefix_blocks);
+  attend_in_parts(HostBatch{query, key, value, metadata, variant}, parts, output, lse);
+}
+
+void KernelImpl::attend_in_parts(const HostBatch&, const CascadeParts&, Tensor&, Tensor&) {
+  refuse_cascade();
+}
+
 void launch_rung(const std::shared_ptr<Device>& device,
                  const TableRung<PagedAttentionParams>& rung,
                  PagedAttentionParams params) {

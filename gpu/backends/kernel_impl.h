@@ -23,6 +23,7 @@
 #include "gpu/backends/device_kv_cache.h"
 #include "gpu/kernels/kernel_set.h"
 #include "gpu/runtime/device.h"
+#include "reference/attention/cascade.h"
 #include "reference/registry/backend.h"
 
 namespace pagelab {
@@ -45,6 +46,14 @@ class KernelImpl : public AttentionImpl {
                const AttentionVariant& variant,
                Tensor& output,
                Tensor& lse) final;
+  void forward_cascade(const Tensor& query,
+                       const Tensor& key,
+                       const Tensor& value,
+                       const CommonAttentionMetadata& metadata,
+                       const AttentionVariant& variant,
+                       std::int64_t num_common_prefix_blocks,
+                       Tensor& output,
+                       Tensor& lse) final;
   KvCache kv_cache() const final { return cache_.copy_to_host(); }
 
  protected:
@@ -53,6 +62,17 @@ class KernelImpl : public AttentionImpl {
   /// \param output  to be set to [T, num_query_heads, head_size_v]
   /// \param lse     to be set to [num_query_heads, T], natural log
   virtual void attend(const HostBatch& batch, Tensor& output, Tensor& lse) = 0;
+
+  /// Attends for a batch in two parts, and merges. A backend without this has no cascade.
+  /// \param batch   valid
+  /// \param parts   of split_cascade
+  /// \param output  to be set to [T, num_query_heads, head_size_v]
+  /// \param lse     to be set to [num_query_heads, T], natural log
+  /// \throws Error  unless overridden
+  virtual void attend_in_parts(const HostBatch& batch,
+                               const CascadeParts& parts,
+                               Tensor& output,
+                               Tensor& lse);
 
   const std::shared_ptr<Device>& device() const { return device_; }  ///< where the kernels run
   const KernelSet& kernels() const { return kernels_; }              ///< compiled for the device

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reference/contract/attention_step.h"
+#include "reference/numerics/cascade_bound.h"
 #include "reference/numerics/error_bound.h"
 
 namespace pagelab {
@@ -53,9 +54,27 @@ class AttentionImpl {
                        Tensor& output,
                        Tensor& lse) = 0;
 
+  /// The same in two parts: all queries at once over the blocks with which all requests begin, each request over the
+  /// rest, and a merge (reference/attention/cascade.h). Parameters are those of forward.
+  /// \param num_common_prefix_blocks  leading blocks that all requests with a query share, at least 1
+  /// \throws Error    also for what split_cascade refuses, and for a backend that has no cascade
+  /// \source vLLM 0.20.2, v1/attention/backends/flash_attn.py, forward with use_cascade
+  virtual void forward_cascade(const Tensor& query,
+                               const Tensor& key,
+                               const Tensor& value,
+                               const CommonAttentionMetadata& metadata,
+                               const AttentionVariant& variant,
+                               std::int64_t num_common_prefix_blocks,
+                               Tensor& output,
+                               Tensor& lse);
+
   /// The cache, copied back to the host.
   virtual KvCache kv_cache() const = 0;
 };
+
+/// What a backend without cascade attention says.
+/// \throws Error  always
+[[noreturn]] void refuse_cascade();
 
 /// A way to compute attention, on one target.
 /// \source vLLM v1/attention/backend.py, AttentionBackend
@@ -70,6 +89,11 @@ class AttentionBackend {
   /// exact ones. A backend may have several kernels, and choose by the types, the batch or the request.
   virtual Precision precision(const AttentionStep& step, std::int64_t req_idx) const = 0;
 
+  /// The same of forward_cascade: what cascade_error_bound needs.
+  /// \throws Error  for a backend that has no cascade, or what split_cascade refuses
+  virtual CascadePrecision cascade_precision(const AttentionStep& step,
+                                             std::int64_t num_common_prefix_blocks) const;
+
   /// Whether it sums in an order of its own. In the canonical order, float32 results have the very bits of
   /// REFERENCE_FLOAT.
   virtual bool has_own_order() const { return false; }
@@ -81,6 +105,15 @@ class AttentionBackend {
 /// Validates a step, stores its tokens and attends: the whole contract of a paged kernel.
 /// \throws Error  if the step is inconsistent or the backend cannot do it
 AttentionResult attend(const AttentionStep& step, const AttentionBackend& backend);
+
+/// attend, in two parts: AttentionImpl::forward_cascade.
+/// \param step                      as for attend
+/// \param num_common_prefix_blocks  leading blocks that all requests with a query share, at least 1
+/// \param backend                   does the work
+/// \throws Error  if the step is inconsistent, the prefix is not common, or the backend cannot do it
+AttentionResult attend_cascade(const AttentionStep& step,
+                               std::int64_t num_common_prefix_blocks,
+                               const AttentionBackend& backend);
 
 /// How far the results of a backend may be from those of the reference in double.
 /// \param step     its cache already holds this step's tokens: it is read as it stands

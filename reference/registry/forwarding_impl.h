@@ -32,6 +32,18 @@ class ForwardingImpl : public AttentionImpl {
     inner_->forward(query, key, value, metadata, variant, output, lse);
   }
 
+  void forward_cascade(const Tensor& query,
+                       const Tensor& key,
+                       const Tensor& value,
+                       const CommonAttentionMetadata& metadata,
+                       const AttentionVariant& variant,
+                       std::int64_t num_common_prefix_blocks,
+                       Tensor& output,
+                       Tensor& lse) override {
+    inner_->forward_cascade(query, key, value, metadata, variant, num_common_prefix_blocks, output,
+                            lse);
+  }
+
   KvCache kv_cache() const override { return inner_->kv_cache(); }
 
  private:

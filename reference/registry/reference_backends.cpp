@@ -4,7 +4,9 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "reference/attention/cascade.h"
 #include "reference/attention/paged.h"
 #include "reference/cache/cache_write.h"
 
@@ -31,17 +33,37 @@ class ReferenceImpl : public AttentionImpl {
                const AttentionVariant& variant,
                Tensor& output,
                Tensor& lse) override {
-    step_.query = query;
-    step_.key = key;
-    step_.value = value;
-    step_.metadata = metadata;
-    step_.variant = variant;
+    set_step(query, key, value, metadata, variant);
     paged_attention_in_place<Real>(step_, output, lse);  // validates the step
+  }
+
+  void forward_cascade(const Tensor& query,
+                       const Tensor& key,
+                       const Tensor& value,
+                       const CommonAttentionMetadata& metadata,
+                       const AttentionVariant& variant,
+                       std::int64_t num_common_prefix_blocks,
+                       Tensor& output,
+                       Tensor& lse) override {
+    set_step(query, key, value, metadata, variant);
+    cascade_attention<Real>(step_, num_common_prefix_blocks, output, lse);  // validates the step
   }
 
   KvCache kv_cache() const override { return step_.cache; }
 
  private:
+  void set_step(const Tensor& query,
+                const Tensor& key,
+                const Tensor& value,
+                const CommonAttentionMetadata& metadata,
+                const AttentionVariant& variant) {
+    step_.query = query;
+    step_.key = key;
+    step_.value = value;
+    step_.metadata = metadata;
+    step_.variant = variant;
+  }
+
   AttentionStep step_;
 };
 
@@ -54,6 +76,10 @@ class ReferenceBackend : public AttentionBackend {
   Precision precision(const AttentionStep&, std::int64_t) const override {
     constexpr bool kIsDouble = std::is_same_v<Real, double>;
     return kIsDouble ? Precision::canonical_double() : Precision::canonical_float();
+  }
+  CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
+    const Precision both = precision(step, 0);
+    return {both, std::vector<Precision>(step.metadata.seq_lens.size(), both)};
   }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     return std::make_unique<ReferenceImpl<Real>>(initial_cache);

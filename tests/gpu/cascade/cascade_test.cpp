@@ -1,0 +1,169 @@
+// Cascade attention of FLASH_ATTN and FLASHINFER: within the derived bound of REFERENCE over all keys at once, the
+// bits of their own kernels over the two parts, and no bit from neighbours, blocks or the order of threads.
+
+#include "reference/attention/cascade.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gpu/backends/flash_attn.h"
+#include "gpu/backends/kernels_of.h"
+#include "gpu/backends/naive.h"
+#include "reference/attention/merge_states.h"
+#include "reference/contract/error.h"
+#include "tests/gpu/attention_checks.h"
+#include "tests/gpu/cascade/cascade_runs.h"
+#include "tests/gpu/devices.h"
+#include "tests/gpu/ladders/ladders.h"
+
+using namespace pagelab;
+using namespace pagelab::test;
+
+namespace {
+
+void check_cases_on(const std::shared_ptr<Device>& device) {
+  std::size_t first = 0;
+  for (const CascadingBackend& backend : cascading_backends()) {
+    CAPTURE(backend.name);
+    UsedShare used;
+    for (const CascadeCase& row : cascade_cases_for(*device, first++)) {
+      used.add(check_cascade(row, *backend.on(device)));
+    }
+    used.print((std::string("cascade of ") + backend.name).c_str(), *device);
+  }
+}
+
+// The parts attended by one kernel each, as steps of their own, and merged by the reference in float.
+AttentionResult by_hand(const CascadeCase& row,
+                        const std::shared_ptr<Device>& device,
+                        const TableRung<PagedAttentionParams>& prefix_rung,
+                        const TableRung<PagedAttentionParams>& suffix_rung) {
+  AttentionStep step = row.step();
+  step.cache = attend(step, *make_naive_backend(device)).cache;
+  const CascadeParts parts = split_cascade(
+      step.metadata, step.variant, step.cache.spec().block_size, row.num_common_prefix_blocks);
+  const auto attended = [&](const auto& rung, const auto& metadata, const auto& variant) {
+    const auto impl = make_backend_of_rung(device, rung)->make_impl(step.cache);
+    AttentionStates states;
+    impl->forward(step.query, step.key, step.value, metadata, variant, states.output, states.lse);
+    return states;
+  };
+  const AttentionStates merged =
+      merge_states(attended(prefix_rung, parts.prefix, parts.prefix_variant),
+                   attended(suffix_rung, parts.suffix, parts.suffix_variant));
+  return {merged.output, merged.lse, step.cache};
+}
+
+void check_kernels(const std::shared_ptr<Device>& device) {
+  const KernelSet kernels = kernels_of(*device);
+  const auto& varlen = kernels.paged_prefill[2];
+  const auto& split_kv = kernels.paged_decode[6];
+  const CascadeCase decodes = few_cascades()[0];
+  const CascadeCase mixed = few_cascades()[1];
+  const auto got = [&](const CascadeCase& row, const FlashAttnOptions& options) {
+    return attend_cascade(row.step(), row.num_common_prefix_blocks,
+                          *make_flash_attn_backend(device, options));
+  };
+  const FlashAttnOptions by_the_batch = {.batch_invariant = false};
+  check_same_bits(got(decodes, {}), by_hand(decodes, device, varlen, varlen));
+  check_same_bits(got(decodes, by_the_batch), by_hand(decodes, device, varlen, split_kv));
+  check_same_bits(got(mixed, by_the_batch), by_hand(mixed, device, varlen, varlen));
+}
+
+// One request, alone and among others with its prefix: the same bits.
+void check_neighbours_of_a_cascade(const std::shared_ptr<Device>& device) {
+  for (const CascadingBackend& backend : cascading_backends()) {
+    if (!backend.is_invariant) continue;
+    CAPTURE(backend.name);
+    for (CascadeCase row : few_cascades()) {
+      CAPTURE(row.name);
+      const AttentionStep together = row.step();
+      AttentionStep alone = together;
+      const std::int64_t first_token = together.metadata.query_start_loc[2];
+      const std::int64_t num_tokens = together.metadata.query_len(2);
+      const auto rows_of = [&](const Tensor& all) {
+        Tensor rows(all.dtype(), {num_tokens, all.shape()[1], all.shape()[2]});
+        const std::int64_t row_bytes = rows.size_in_bytes() / num_tokens;
+        std::copy_n(all.bytes() + first_token * row_bytes, rows.size_in_bytes(), rows.bytes());
+        return rows;
+      };
+      alone.query = rows_of(together.query);
+      alone.key = rows_of(together.key);
+      alone.value = rows_of(together.value);
+      const auto blocks = together.metadata.block_table.row(2);
+      alone.metadata.query_start_loc = {0, static_cast<std::int32_t>(num_tokens)};
+      alone.metadata.seq_lens = {together.metadata.seq_lens[2]};
+      alone.metadata.block_table = BlockTable::from_rows({{blocks.begin(), blocks.end()}});
+      const auto first_slot = together.metadata.slot_mapping.begin() + first_token;
+      alone.metadata.slot_mapping = {first_slot, first_slot + num_tokens};
+      const auto attended = [&](const AttentionStep& step) {
+        return attend_cascade(step, row.num_common_prefix_blocks, *backend.on(device));
+      };
+      check_rows(attended(together), first_token, attended(alone), num_tokens);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("cascade attention on devices") {
+  TEST_CASE("a cascade is within the bound of REFERENCE over all keys at once (simulators)") {
+    for (const auto& device : simulators()) check_cases_on(device);
+  }
+  TEST_CASE("a cascade is within the bound of REFERENCE over all keys at once (GPU)") {
+    if (const auto device = gpu_or_skip()) check_cases_on(device);
+  }
+
+  TEST_CASE("a cascade of FLASH_ATTN has the bits of two kernels and a merge (simulator)") {
+    check_kernels(simulator_device());
+  }
+  TEST_CASE("a cascade of FLASH_ATTN has the bits of two kernels and a merge (GPU)") {
+    if (const auto device = gpu_or_skip()) check_kernels(device);
+  }
+
+  TEST_CASE("K16: neighbours behind the same prefix change no bit of a cascade (simulator)") {
+    check_neighbours_of_a_cascade(simulator_device());
+  }
+  TEST_CASE("K16: neighbours behind the same prefix change no bit of a cascade (GPU)") {
+    if (const auto device = gpu_or_skip()) check_neighbours_of_a_cascade(device);
+  }
+
+  TEST_CASE("both simulators have the same bits of a cascade in every order of threads") {
+    for (const CascadingBackend& backend : cascading_backends()) {
+      CAPTURE(backend.name);
+      for (const CascadeCase& row : few_cascades()) {
+        CAPTURE(row.name);
+        const AttentionStep step = row.step();
+        const auto attended = [&](const std::shared_ptr<Device>& device) {
+          return attend_cascade(step, row.num_common_prefix_blocks, *backend.on(device));
+        };
+        const AttentionResult expected = attended(simulator_device());
+        on_simulators_in_all_orders([&](const std::shared_ptr<Device>& device) {
+          check_same_bits(attended(device), expected);
+        });
+      }
+    }
+  }
+
+  TEST_CASE("C3: a backend refuses a prefix that the block tables do not share") {
+    CascadeCase row = few_cascades()[0];
+    AttentionStep step = row.step();
+    const std::int64_t width = step.metadata.block_table.max_blocks_per_req;
+    std::swap(step.metadata.block_table.entries[static_cast<std::size_t>(width)],
+              step.metadata.block_table.entries[static_cast<std::size_t>(width + 1)]);
+    for (const CascadingBackend& backend : cascading_backends()) {
+      CHECK_THROWS_WITH_AS(attend_cascade(step, 3, *backend.on(simulator_device())),
+                           doctest::Contains("the prefix is not common"), Error);
+    }
+  }
+
+  TEST_CASE("a backend without a cascade says so") {
+    CHECK_THROWS_WITH_AS(
+        attend_cascade(few_cascades()[0].step(), 3, *make_naive_backend(simulator_device())),
+        "this backend has no cascade attention; REFERENCE, REFERENCE_FLOAT, FLASH_ATTN and "
+        "FLASHINFER have.",
+        Error);
+  }
+}
