@@ -65,13 +65,14 @@ struct Request {
   /// \throws Error      if a value is out of range
   Request(RequestId id, std::vector<TokenId> prompt, std::int32_t max_tokens);
 
-  RequestId id;                    ///< the user's number
-  std::vector<TokenId> tokens;     ///< prompt, then output
-  std::int32_t num_prompt_tokens;  ///< of tokens
-  std::int32_t max_tokens;         ///< output tokens after which it stops
-  std::int64_t priority = 0;       ///< smaller goes first, where the policy is priority
-  double arrival_time = 0;         ///< seconds; breaks ties of priority
-  CacheIdentity identity;          ///< who may share its blocks
+  RequestId id;                         ///< the user's number
+  std::vector<TokenId> tokens;          ///< prompt, then output
+  std::int32_t num_prompt_tokens;       ///< of tokens
+  std::int32_t max_tokens;              ///< output tokens after which it stops
+  std::vector<TokenId> stop_token_ids;  ///< any of them, once sampled, ends it before max_tokens do
+  std::int64_t priority = 0;            ///< smaller goes first, where the policy is priority
+  double arrival_time = 0;              ///< seconds; breaks ties of priority
+  CacheIdentity identity;               ///< who may share its blocks
   bool skip_reading_prefix_cache =
       false;  ///< opts out of hits; its own blocks are cached all the same
   RequestStatus status = RequestStatus::kWaiting;  ///< where it is

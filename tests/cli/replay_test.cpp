@@ -59,6 +59,33 @@ TEST_SUITE("pagelab replay") {
     }
   }
 
+  TEST_CASE("a schedule that cannot be is refused in one sentence with its line") {
+    const test::ScratchFolder folder;
+    const auto refused = [&](const std::string& changed, const std::string& sentence) {
+      const std::filesystem::path path = folder.path() / "schedule.jsonl";
+      std::string cfg =
+          R"({"id":"x","cfg":{"block_size":16,"num_blocks":5,"max_num_seqs":4,)"
+          R"("max_num_batched_tokens":64,"max_model_len":256,"caching":true,)"
+          R"("enable_chunked_prefill":true,"policy":"fcfs","groups":[{"kind":"full"}],)"
+          R"("async":false},"out0":0,"stride":1,"reqs":[{"id":0,"t":0,"prompt":[[0,10]],)"
+          R"("max_tokens":1,"prio":0}],"events":[],"steps":[],"totals":{}})";
+      const std::string name = changed.substr(0, changed.find(':') + 1);
+      const std::size_t start = cfg.find(name);
+      cfg.replace(start, cfg.find_first_of(",}", start) - start, changed);
+      std::ofstream(path) << cfg << '\n';
+      check_refusal("replay scheduler " + path.string(), sentence);
+    };
+    refused(R"("num_blocks":1)", "num_blocks is 1; it must be at least 2, because the null block");
+    refused(R"("num_blocks":0)", "num_blocks is 0;");
+    refused(R"("num_blocks":4294967298)",
+            "num_blocks is 4294967298; it must be a number of 32 bits.");
+    refused(R"("max_tokens":60)", "line 1 of");
+    refused(R"("max_tokens":60)",
+            "request 0 can never run: its 69 tokens need 5 blocks of 16, but 4");
+    refused(R"("policy":"lifo")", "policy is lifo; it may be one of: fcfs, priority.");
+    refused(R"("out0":3000000000)", "output token 3000000000 of request 0 is no token");
+  }
+
   TEST_CASE("a line that differs is shown with both answers and sets the exit status") {
     const test::ScratchFolder folder;
     const std::string table = table_with_answer(folder, "TORCH_SDPA").string();

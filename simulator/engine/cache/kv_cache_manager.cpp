@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "reference/contract/refuse.h"
+#include "simulator/engine/in_range.h"
 
 namespace pagelab {
 namespace {
@@ -15,6 +16,17 @@ const KVCacheConfig& validated(const KVCacheConfig& config) {
 
 std::int32_t num_groups_of(const KVCacheConfig& config) {
   return static_cast<std::int32_t>(config.groups.size());
+}
+
+void check(const SlotsWanted& wanted, bool has_hit, const Request& request) {
+  const std::int32_t fewest = has_hit ? 0 : 1;
+  if (wanted.num_new_tokens < fewest) {
+    refuse("request {} wants slots for {} tokens; it must want at least {}{}.", request.id,
+           wanted.num_new_tokens, fewest, has_hit ? "" : ", having no hit to adopt");
+  }
+  require_in_range("num_new_tokens", wanted.num_new_tokens, fewest, kMostTokens);
+  require_in_range("num_lookahead_tokens", wanted.num_lookahead_tokens, 0);
+  require_in_range("num_reserved_blocks", wanted.num_reserved_blocks, 0, kMostTokens);
 }
 
 std::int32_t num_held(const GroupBlocks& group) {
@@ -53,11 +65,7 @@ std::optional<std::int32_t> KVCacheManager::allocate_slots(Request& request,
                                                            const SlotsWanted& wanted,
                                                            const PrefixHit* hit) {
   if (hit != nullptr && hit->num_tokens == 0) hit = nullptr;
-  const std::int32_t fewest = hit == nullptr ? 1 : 0;
-  if (wanted.num_new_tokens < fewest) {
-    refuse("request {} wants slots for {} tokens; it must want at least {}{}.", request.id,
-           wanted.num_new_tokens, fewest, hit == nullptr ? ", having no hit to adopt" : "");
-  }
+  check(wanted, hit != nullptr, request);
   request.groups.resize(config_.groups.size());
   Room room;
   room.hit = hit;

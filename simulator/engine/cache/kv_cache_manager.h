@@ -53,7 +53,7 @@ class KVCacheManager {
   /// \param hit      what get_computed_blocks has just found, for a request that holds nothing yet
   /// \returns        how many blocks were appended to each group's table; none if too few are free,
   ///                 and then nothing has changed, except that blocks left of a window are free
-  /// \throws Error   if nothing is wanted
+  /// \throws Error   if nothing is wanted, or a number is out of range
   std::optional<std::int32_t> allocate_slots(Request& request,
                                              const SlotsWanted& wanted,
                                              const PrefixHit* hit = nullptr);

@@ -49,6 +49,8 @@ std::uint64_t hash_block_content(const BlockContent& content);
 ///     blocks of 2     a b │ c d │ e f        0 ─ 1 ─ 2     first children: of nothing 0, of 0 1, of 1 2
 ///                     a b │ x y │ e f            └ 3 ─ 4   a further child of 0, and its first child
 ///     names           0 3 4: "e f" after "x y" is another prefix than after "c d"
+///
+/// Nothing is ever forgotten: memory grows with the number of different prefixes.
 /// \source vLLM v1/core/kv_cache_utils.py, hash_block_tokens
 /// Differs: contents are compared in full, so that equal hashes of different contents do no harm.
 class PrefixTable {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <limits>
 
 #include "reference/contract/refuse.h"
 
@@ -10,12 +11,30 @@ namespace pagelab {
 
 using Json = nlohmann::ordered_json;
 
+std::int32_t number_field(const Json& object, const char* name) {
+  const auto number = object.at(name).get<std::int64_t>();
+  if (number != static_cast<std::int32_t>(number)) {
+    refuse("{} is {}; it must be a number of 32 bits.", name, number);
+  }
+  return static_cast<std::int32_t>(number);
+}
+
+std::int32_t number_field(const Json& object, const char* name, std::int32_t otherwise) {
+  return object.contains(name) ? number_field(object, name) : otherwise;
+}
+
 std::vector<TokenId> tokens_of_runs(const Json& runs) {
+  constexpr std::int64_t kLastToken = std::numeric_limits<TokenId>::max();
   std::vector<TokenId> tokens;
   for (const Json& run : runs) {
-    const auto start = run.at(0).get<TokenId>();
-    const auto count = run.at(1).get<TokenId>();
-    for (TokenId index = 0; index < count; ++index) tokens.push_back(start + index);
+    const auto start = run.at(0).get<std::int64_t>();
+    const auto count = run.at(1).get<std::int64_t>();
+    if (start < 0 || start > kLastToken || count < 0 || count > kLastToken - start) {
+      refuse("a run of tokens is {}; it must lie within 0 to {}.", run.dump(), kLastToken);
+    }
+    for (std::int64_t index = 0; index < count; ++index) {
+      tokens.push_back(static_cast<TokenId>(start + index));
+    }
   }
   return tokens;
 }
@@ -37,7 +56,7 @@ std::vector<KVCacheGroupSpec> groups_of_json(const Json& groups) {
     const auto kind = group.at("kind").get<std::string>();
     KVCacheGroupSpec& spec = specs.emplace_back();
     if (kind == "swa") {
-      spec.sliding_window = group.at("window").get<std::int32_t>();
+      spec.sliding_window = number_field(group, "window");
     } else if (kind != "full") {
       refuse("the kind of a group is {}; it may be one of: full, swa.", kind);
     }

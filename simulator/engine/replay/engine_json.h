@@ -12,7 +12,15 @@
 
 namespace pagelab {
 
-/// Tokens of runs: [[5, 3], [9, 1]] is 5 6 7 9.
+/// A number of 32 bits. \throws Error if the field's number is larger
+std::int32_t number_field(const nlohmann::ordered_json& object, const char* name);
+
+/// A number of 32 bits, or another where the field is missing. \throws Error if it is larger
+std::int32_t number_field(const nlohmann::ordered_json& object,
+                          const char* name,
+                          std::int32_t otherwise);
+
+/// Tokens of runs: [[5, 3], [9, 1]] is 5 6 7 9. \throws Error if one is no token
 std::vector<TokenId> tokens_of_runs(const nlohmann::ordered_json& runs);
 
 /// FNV-1a, 64 bits, of block ids as four little-endian bytes each; 16 hexadecimal digits.

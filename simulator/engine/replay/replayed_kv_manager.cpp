@@ -15,10 +15,10 @@ using Json = nlohmann::ordered_json;
 
 KVCacheConfig cache_config_of(const Json& cfg) {
   KVCacheConfig config;
-  config.block_size = cfg.at("block_size").get<std::int32_t>();
-  config.num_blocks = cfg.at("num_blocks").get<std::int32_t>();
-  config.max_model_len = cfg.at("max_model_len").get<std::int32_t>();
-  config.max_in_flight_tokens = cfg.at("max_in_flight_tokens").get<std::int32_t>();
+  config.block_size = number_field(cfg, "block_size");
+  config.num_blocks = number_field(cfg, "num_blocks");
+  config.max_model_len = number_field(cfg, "max_model_len");
+  config.max_in_flight_tokens = number_field(cfg, "max_in_flight_tokens");
   config.enable_caching = cfg.at("caching").get<bool>();
   config.watermark = cfg.at("watermark").get<double>();
   config.groups = groups_of_json(cfg.at("groups"));
@@ -58,7 +58,7 @@ class KVManagerScript {
     if (op == "free" || op == "preempt") return give_back(request, op == "preempt");
     if (op == "table") return {{"ids", tables_json(request)}};
     if (op == "common") return {{"n", manager_.get_num_common_prefix_blocks(request)}};
-    const auto n = operation.at("n").get<std::int32_t>();
+    const auto n = number_field(operation, "n");
     if (op == "rollback") {
       if (n < 0 || n > request.num_computed_tokens) {
         refuse("rollback takes {} tokens from request {}, which has {} computed.", n, request.id,
@@ -108,16 +108,16 @@ class KVManagerScript {
 
   Json alloc(Request& request, const Json& operation) {
     SlotsWanted wanted;
-    wanted.num_new_tokens = operation.at("n").get<std::int32_t>();
-    wanted.num_lookahead_tokens = operation.value("la", 0);
-    wanted.full_sequence_must_fit = operation.value("fit", 0) == 1;
-    wanted.num_reserved_blocks = operation.value("resv", 0);
-    wanted.has_scheduled_reqs = operation.value("busy", 1) == 1;
-    const bool adopts = operation.value("hit", 0) == 1;
+    wanted.num_new_tokens = number_field(operation, "n");
+    wanted.num_lookahead_tokens = number_field(operation, "la", 0);
+    wanted.full_sequence_must_fit = number_field(operation, "fit", 0) == 1;
+    wanted.num_reserved_blocks = number_field(operation, "resv", 0);
+    wanted.has_scheduled_reqs = number_field(operation, "busy", 1) == 1;
+    const bool adopts = number_field(operation, "hit", 0) == 1;
     if (adopts && hit_request_ != request.id) {
       refuse("request {} adopts a hit, but the last one was that of {}.", request.id, hit_request_);
     }
-    request.num_in_flight_tokens = operation.value("inflight", 0);
+    request.num_in_flight_tokens = number_field(operation, "inflight", 0);
     const std::optional<std::int32_t> num_new =
         manager_.allocate_slots(request, wanted, adopts ? &hit_ : nullptr);
     request.num_in_flight_tokens = 0;

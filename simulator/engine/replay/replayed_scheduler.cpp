@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 
 #include "reference/contract/refuse.h"
 #include "simulator/engine/replay/engine_json.h"
@@ -15,9 +16,9 @@ using Json = nlohmann::ordered_json;
 
 KVCacheConfig scheduled_cache_of(const Json& cfg) {
   KVCacheConfig cache;
-  cache.block_size = cfg.at("block_size").get<std::int32_t>();
-  cache.num_blocks = cfg.at("num_blocks").get<std::int32_t>();
-  cache.max_model_len = cfg.at("max_model_len").get<std::int32_t>();
+  cache.block_size = number_field(cfg, "block_size");
+  cache.num_blocks = number_field(cfg, "num_blocks");
+  cache.max_model_len = number_field(cfg, "max_model_len");
   cache.enable_caching = cfg.at("caching").get<bool>();
   cache.watermark = cfg.value("watermark", 0.0);
   cache.groups = groups_of_json(cfg.at("groups"));
@@ -32,18 +33,18 @@ SchedulingPolicy policy_of(const std::string& name) {
 
 SchedulerConfig scheduler_config_of(const Json& cfg) {
   SchedulerConfig config;
-  config.max_num_seqs = cfg.at("max_num_seqs").get<std::int32_t>();
-  config.max_num_batched_tokens = cfg.at("max_num_batched_tokens").get<std::int32_t>();
+  config.max_num_seqs = number_field(cfg, "max_num_seqs");
+  config.max_num_batched_tokens = number_field(cfg, "max_num_batched_tokens");
   if (cfg.contains("max_num_active_seqs")) {
-    config.max_num_active_seqs = cfg.at("max_num_active_seqs").get<std::int32_t>();
+    config.max_num_active_seqs = number_field(cfg, "max_num_active_seqs");
   }
   config.enable_chunked_prefill = cfg.at("enable_chunked_prefill").get<bool>();
   config.policy = policy_of(cfg.at("policy").get<std::string>());
   config.scheduler_reserve_full_isl = cfg.value("scheduler_reserve_full_isl", true);
-  config.long_prefill_token_threshold = cfg.value("long_prefill_token_threshold", 0);
+  config.long_prefill_token_threshold = number_field(cfg, "long_prefill_token_threshold", 0);
   config.long_prefill_token_threshold_adaptive =
       cfg.value("long_prefill_token_threshold_adaptive", false);
-  config.num_speculative_tokens = cfg.value("spec", 0);
+  config.num_speculative_tokens = number_field(cfg, "spec", 0);
   config.async_scheduling = cfg.at("async").get<bool>();
   return config;
 }
@@ -103,7 +104,7 @@ class EngineLoop {
            requests.at(next_arrival_).at("t").get<std::int64_t>() <= now) {
       const Json& arriving = requests.at(next_arrival_++);
       Request request(arriving.at("id").get<RequestId>(), tokens_of_runs(arriving.at("prompt")),
-                      arriving.at("max_tokens").get<std::int32_t>());
+                      number_field(arriving, "max_tokens"));
       request.priority = arriving.at("prio").get<std::int64_t>();
       request.arrival_time = static_cast<double>(request.id);
       scheduler_.add_request(std::move(request));
@@ -183,14 +184,22 @@ class EngineLoop {
   // Output token k of request i is out0 + i · stride + k.
   void append_sampled(const ScheduledTokens& part, const Json& accepted, SampledTokens& sampled) {
     if (part.is_prefill_chunk) return;
-    std::int64_t num_tokens = 1;
+    std::int64_t num_accepted = 0;
     for (const Json& pair : accepted) {
-      if (pair.at(0).get<RequestId>() == part.id) num_tokens += pair.at(1).get<std::int64_t>();
+      if (pair.at(0).get<RequestId>() == part.id) num_accepted = pair.at(1).get<std::int64_t>();
     }
     const std::int64_t first = line_.at("out0").get<std::int64_t>() +
                                part.id * line_.at("stride").get<std::int64_t>() +
                                part.request->num_output_tokens();
-    for (std::int64_t k = 0; k < num_tokens; ++k) {
+    if (num_accepted < 0 || num_accepted > part.num_draft_tokens) {
+      refuse("request {} has {} drafts accepted of {}.", part.id, num_accepted,
+             part.num_draft_tokens);
+    }
+    if (first < 0 || first + num_accepted > std::numeric_limits<TokenId>::max()) {
+      refuse("output token {} of request {} is no token; out0 and stride must keep below 2^31.",
+             first, part.id);
+    }
+    for (std::int64_t k = 0; k <= num_accepted; ++k) {
       sampled.tokens.push_back(static_cast<TokenId>(first + k));
     }
   }

@@ -117,7 +117,10 @@ std::int32_t Scheduler::append_until_stopped(Request& request, std::span<const T
 }
 
 bool Scheduler::is_stopped(const Request& request) const {
-  return request.num_tokens() >= manager_.config().max_model_len ||
+  const std::vector<TokenId>& stops = request.stop_token_ids;
+  const bool is_stop_token = request.num_output_tokens() > 0 &&
+                             std::count(stops.begin(), stops.end(), request.tokens.back()) > 0;
+  return is_stop_token || request.num_tokens() >= manager_.config().max_model_len ||
          request.num_output_tokens() >= request.max_tokens;
 }
 

@@ -240,6 +240,24 @@ TEST_SUITE("the scheduler") {
     CHECK(scheduler.is_unfinished(1));
   }
 
+  TEST_CASE("a stop token ends a request and what was sampled behind it is dropped") {
+    SchedulerConfig config;
+    config.num_speculative_tokens = 2;
+    Scheduler scheduler(config, cache_of(4, 8));
+    Request request = prompt_of(0, 4, 10);
+    request.stop_token_ids = {3, 7};  // 3 is in the prompt, where it stops nothing
+    scheduler.add_request(std::move(request));
+    SchedulerOutput step = scheduler.schedule();
+    scheduler.update_from_output(step, {{5}, {0, 1}});
+    scheduler.update_draft_tokens(step);
+    step = scheduler.schedule();
+    CHECK(step.scheduled.at(0).num_draft_tokens == 2);
+    const EngineOutput output = scheduler.update_from_output(step, {{6, 7, 8}, {0, 3}});
+    CHECK(output.tokens == std::vector<TokenId>{6, 7});
+    CHECK(output.parts.at(0).is_finished);
+    CHECK_FALSE(scheduler.is_unfinished(0));
+  }
+
   TEST_CASE("a request that cannot be taken is refused and nothing is lost") {
     Scheduler scheduler({}, cache_of(16, 64, 32));
     scheduler.add_request(prompt_of(0, 8, 3));
