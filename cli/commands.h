@@ -19,6 +19,7 @@ void add_measure_command(CLI::App& app, int& exit_status);   ///< times of rungs
 void add_select_command(CLI::App& app, int& exit_status);    ///< which backend, and why
 void add_backends_command(CLI::App& app, int& exit_status);  ///< what each can do
 void add_replay_command(CLI::App& app, int& exit_status);    ///< a golden table, compared
+void add_simulate_command(CLI::App& app, int& exit_status);  ///< the engine over a trace
 void add_lesson_command(CLI::App& app, int& exit_status);    ///< list or run lessons
 void add_check_command(CLI::App& app, int& exit_status);     ///< check an exercise
 

@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   pagelab::cli::add_select_command(app, exit_status);
   pagelab::cli::add_backends_command(app, exit_status);
   pagelab::cli::add_replay_command(app, exit_status);
+  pagelab::cli::add_simulate_command(app, exit_status);
   pagelab::cli::add_lesson_command(app, exit_status);
   pagelab::cli::add_check_command(app, exit_status);
   refuse_unknown_subcommand(app, argc, argv);

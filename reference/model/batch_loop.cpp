@@ -132,7 +132,7 @@ StepRecord BatchLoop::schedule() const {
     const Running& running = running_[running_idx];
     const Generation& generation = generations_[running.req_idx];
     const std::int64_t prompt_len = static_cast<std::int64_t>(generation.prompt_ids.size());
-    ScheduledRequest scheduled;
+    ScheduledPart scheduled;
     scheduled.req_idx = running.req_idx;
     scheduled.running_idx = static_cast<std::int64_t>(running_idx);
     scheduled.num_computed_tokens = running.num_computed_tokens;
@@ -150,7 +150,7 @@ LlamaBatch BatchLoop::build_batch(const StepRecord& record) const {
   LlamaBatch batch;
   CommonAttentionMetadata& metadata = batch.metadata;
   std::vector<std::vector<std::int32_t>> block_table_rows;
-  for (const ScheduledRequest& scheduled : record.scheduled) {
+  for (const ScheduledPart& scheduled : record.scheduled) {
     const Generation& generation = generations_[scheduled.req_idx];
     const std::int64_t begin = scheduled.num_computed_tokens;
     const std::int64_t end = begin + scheduled.num_tokens;
@@ -191,7 +191,7 @@ void BatchLoop::take_next_token(Generation& generation, const GreedyChoice& choi
 
 void BatchLoop::take_next_tokens(const StepRecord& record, const RowMatrix& logits) {
   Eigen::Index logits_row = 0;
-  for (const ScheduledRequest& scheduled : record.scheduled) {
+  for (const ScheduledPart& scheduled : record.scheduled) {
     Running& running = running_[scheduled.running_idx];
     Generation& generation = generations_[scheduled.req_idx];
     running.num_computed_tokens += scheduled.num_tokens;

@@ -69,7 +69,7 @@ struct Generation {
 };
 
 /// One request's part of a step.
-struct ScheduledRequest {
+struct ScheduledPart {
   std::int64_t req_idx = 0;              ///< as add_request returned it
   std::int64_t running_idx = 0;          ///< its place in order of admission
   std::int64_t num_computed_tokens = 0;  ///< in the cache before the step
@@ -79,13 +79,13 @@ struct ScheduledRequest {
 
 /// What one step did.
 struct StepRecord {
-  std::int64_t step_idx = 0;                ///< counted from 0
-  std::vector<ScheduledRequest> scheduled;  ///< in the order of the batch
-  std::int64_t num_prefill_tokens = 0;      ///< prompt tokens computed
-  std::int64_t num_decode_tokens = 0;       ///< generated tokens fed back
-  std::int64_t num_blocks_in_use = 0;       ///< reserved during the step
-  std::int64_t num_waiting = 0;             ///< requests not yet admitted after it
-  std::vector<std::int64_t> finished;       ///< requests whose text ended in it
+  std::int64_t step_idx = 0;             ///< counted from 0
+  std::vector<ScheduledPart> scheduled;  ///< in the order of the batch
+  std::int64_t num_prefill_tokens = 0;   ///< prompt tokens computed
+  std::int64_t num_decode_tokens = 0;    ///< generated tokens fed back
+  std::int64_t num_blocks_in_use = 0;    ///< reserved during the step
+  std::int64_t num_waiting = 0;          ///< requests not yet admitted after it
+  std::vector<std::int64_t> finished;    ///< requests whose text ended in it
 };
 
 /// One line: "step 3: 2 decode + 14 prefill tokens, 9 blocks in use, 1 waiting".

@@ -10,13 +10,13 @@
 
 namespace pagelab {
 
-/// The block that padding points to and nobody owns.
-/// \source vLLM v1/core/block_pool.py, null_block
-inline constexpr std::int32_t kNullBlock = 0;
-
 /// A queue of free blocks: taken from the front, given back at the end.
 class FreeBlocks {
  public:
+  /// The block that padding points to and nobody owns.
+  /// \source vLLM v1/core/block_pool.py, null_block
+  static constexpr std::int32_t kNullBlock = 0;
+
   /// \param num_blocks  the whole pool, null block included; 2 or more
   /// \param order_seed  shuffles the queue; absent: 1, 2, 3, ...
   /// \throws Error      if num_blocks is less than 2 or more than block ids can count
