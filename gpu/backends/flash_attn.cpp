@@ -14,22 +14,29 @@ namespace {
 
 constexpr const char* kName = "FLASH_ATTN";
 
+// Whether a batch is one of decodes, whose keys may be split.
+bool splits_kv(const FlashAttnMetadata& metadata) {
+  return metadata.max_query_len == 1 && metadata.max_num_splits != 1;
+}
+
 // The one kernel of a call.
 AttentionRung rung_for(const KernelSet& kernels,
                        const FlashAttnMetadata& metadata,
                        const PagedAttentionParams& sizes) {
   // paged_decode would take longer heads: what is supported is not to depend on the batch.
   require_taken(kName, refusal_of_head_sizes(sizes));
-  const bool splits = metadata.max_query_len == 1 && metadata.max_num_splits != 1;
-  return first_that_takes(kName, splits ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
+  return first_that_takes(
+      kName, splits_kv(metadata) ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
 }
 
-// The two kernels of a cascade. The prefix is one request with as many queries as the batch has.
+// The two kernels of a cascade. The prefix is one request with as many queries as the batch has; where these are
+// decodes, it is split as they are.
 CascadeRungs cascade_rungs_for(const KernelSet& kernels,
                                const FlashAttnMetadata& metadata,
                                const PagedAttentionParams& sizes) {
   const AttentionRung suffix = rung_for(kernels, metadata, sizes);
-  return {first_that_takes(kName, varlen_rungs(kernels), sizes), suffix};
+  const auto rungs = splits_kv(metadata) ? prefix_rungs(kernels) : varlen_rungs(kernels);
+  return {first_that_takes(kName, rungs, sizes), suffix};
 }
 
 class FlashAttnImpl final : public KernelImpl {

@@ -16,8 +16,8 @@
 ///
 /// A cascade is two such calls and a merge: the prefix as one request of all queries, whose table is row 0, not causal;
 /// then the batch with its table from the column after the prefix on, and with shorter sequences
-/// (reference/attention/cascade.h); then merge_states. The prefix's kernel is paged_prefill's, as above, whatever the
-/// batch does: it is one request with many queries.
+/// (reference/attention/cascade.h); then merge_states. The prefix's kernel, where the batch's is split-KV:
+/// cascade/1_prefix; else, or where that does not take the types, paged_prefill's as above.
 ///
 /// Differs: batch_invariant, which vLLM has as well, is on unless switched off. Without it the bits of a decoding
 /// request's row depend on whether another request of the batch prefills: the kernels sum in other orders. With

@@ -1,6 +1,7 @@
 #include "gpu/backends/flashinfer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -17,13 +18,27 @@ namespace {
 
 constexpr const char* kName = "FLASHINFER";
 
+// What a wrapper is for.
+enum class Wrapper : std::uint8_t { kDecode, kPrefill, kSharedPrefix };
+
+std::vector<AttentionRung> rungs_of(const KernelSet& kernels, Wrapper wrapper) {
+  switch (wrapper) {
+    case Wrapper::kDecode:
+      return split_kv_rungs(kernels);
+    case Wrapper::kPrefill:
+      return varlen_rungs(kernels);
+    case Wrapper::kSharedPrefix:
+      break;
+  }
+  return prefix_rungs(kernels);
+}
+
 // The kernel of a wrapper. paged_decode would take longer heads: what is supported is not to depend on the batch.
 AttentionRung rung_for(const KernelSet& kernels,
-                       bool is_decode_wrapper,
+                       Wrapper wrapper,
                        const PagedAttentionParams& sizes) {
   require_taken(kName, refusal_of_head_sizes(sizes));
-  return first_that_takes(
-      kName, is_decode_wrapper ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
+  return first_that_takes(kName, rungs_of(kernels, wrapper), sizes);
 }
 
 // A wrapper's pages in device memory.
@@ -111,8 +126,8 @@ class FlashInferImpl final : public KernelImpl {
         plan_flashinfer(batch.metadata, batch.variant.visibility.causal, table, page_size);
 
     start(batch, output, lse);
-    run(plan.decode, true, batch, output, lse);
-    run(plan.prefill, false, batch, output, lse);
+    run(plan.decode, Wrapper::kDecode, batch, output, lse);
+    run(plan.prefill, Wrapper::kPrefill, batch, output, lse);
   }
 
   void attend_in_parts(const HostBatch& batch,
@@ -123,10 +138,10 @@ class FlashInferImpl final : public KernelImpl {
     Tensor shared_output;
     Tensor shared_lse;
     start(batch, shared_output, shared_lse);
-    run(plan.shared, false, prefix_batch(batch, parts), shared_output, shared_lse);
+    run(plan.shared, Wrapper::kSharedPrefix, prefix_batch(batch, parts), shared_output, shared_lse);
     start(batch, output, lse);
-    run(plan.own.decode, true, suffix_batch(batch, parts), output, lse);
-    run(plan.own.prefill, false, suffix_batch(batch, parts), output, lse);
+    run(plan.own.decode, Wrapper::kDecode, suffix_batch(batch, parts), output, lse);
+    run(plan.own.prefill, Wrapper::kPrefill, suffix_batch(batch, parts), output, lse);
     merge_into(device(), kernels(), shared_output, shared_lse, output, lse);
   }
 
@@ -140,7 +155,7 @@ class FlashInferImpl final : public KernelImpl {
   }
 
   void run(const WrapperPlan& plan,
-           bool is_decode_wrapper,
+           Wrapper wrapper,
            const HostBatch& batch,
            Tensor& output,
            Tensor& lse) const {
@@ -158,7 +173,7 @@ class FlashInferImpl final : public KernelImpl {
     params.max_blocks_per_req = plan.pages.max_pages_per_req();
     params.paged_kv_indptr = pages.paged_kv_indptr.as<std::int32_t>();
     params.paged_kv_last_page_len = pages.paged_kv_last_page_len.as<std::int32_t>();
-    launch_rung(device(), rung_for(kernels(), is_decode_wrapper, params), params);
+    launch_rung(device(), rung_for(kernels(), wrapper, params), params);
 
     Tensor own_output;
     Tensor own_lse;
@@ -175,13 +190,15 @@ class FlashInferBackend final : public AttentionBackend {
   std::string target() const override { return device_->target(); }
   Precision precision(const AttentionStep& step, std::int64_t req_idx) const override {
     const bool by_decode = is_decode(step.metadata, step.variant.visibility.causal, req_idx);
-    return rung_for(kernels_of(*device_), by_decode, launch_sizes(step))
+    const Wrapper wrapper = by_decode ? Wrapper::kDecode : Wrapper::kPrefill;
+    return rung_for(kernels_of(*device_), wrapper, launch_sizes(step))
         .precision(step.query.dtype());
   }
   CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
     const DType dtype = step.query.dtype();
     CascadePrecision both;
-    both.prefix = rung_for(kernels_of(*device_), false, launch_sizes(step)).precision(dtype);
+    both.prefix =
+        rung_for(kernels_of(*device_), Wrapper::kSharedPrefix, launch_sizes(step)).precision(dtype);
     for (std::int64_t req_idx = 0; req_idx < step.metadata.num_reqs(); ++req_idx) {
       both.suffix.push_back(precision(step, req_idx));
     }

@@ -12,6 +12,10 @@ std::vector<AttentionRung> varlen_rungs(const KernelSet& kernels) {
   return {kernels.paged_prefill[2], kernels.paged_prefill[0]};
 }
 
+std::vector<AttentionRung> prefix_rungs(const KernelSet& kernels) {
+  return {kernels.cascade_prefix, kernels.paged_prefill[2], kernels.paged_prefill[0]};
+}
+
 AttentionRung first_that_takes(const std::string& backend,
                                const std::vector<AttentionRung>& rungs,
                                const PagedAttentionParams& sizes) {

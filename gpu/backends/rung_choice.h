@@ -18,6 +18,9 @@ using AttentionRung = TableRung<PagedAttentionParams>;
 std::vector<AttentionRung> split_kv_rungs(const KernelSet& kernels);
 /// The kernels for queries of any length, best first: paged_prefill/3_pipelined on tensor cores, then 1_tiled.
 std::vector<AttentionRung> varlen_rungs(const KernelSet& kernels);
+/// The kernels for the shared prefix of a cascade, best first: cascade/1_prefix on tensor cores, which packs query heads
+/// and splits the keys, then those for queries of any length.
+std::vector<AttentionRung> prefix_rungs(const KernelSet& kernels);
 
 /// \param backend  name for the message
 /// \param rungs    the wanted ones, best first

@@ -2,6 +2,7 @@
 
 #include "gpu/kernels/kernel_set.h"
 
+#include "gpu/kernels/cascade/prefix_checks.h"
 #include "gpu/kernels/launchers.h"
 #include "gpu/kernels/paged_attention/tensor_core_checks.h"
 #include "gpu/kernels/paged_decode/decode_checks.h"
@@ -46,6 +47,13 @@ Precision order_of_tensor_cores(DType query) {
   return Precision::tensor_core(query, DType::kFloat32, 64);
 }
 
+// cascade, rung 1: a term also passes the weight of its partition.
+Precision order_of_tensor_core_partitions(DType query) {
+  Precision precision = Precision::tensor_core(query, DType::kFloat32, 64);
+  precision.extra_roundings = 3;
+  return precision;
+}
+
 // unified, rung 2: a term also passes the weight of its segment.
 Precision order_of_segments(DType) {
   Precision precision = Precision::online_float(kSegmentTileKeys);
@@ -83,6 +91,9 @@ KernelSet kernel_set() {
           {"paged_prefill/3_pipelined", paged_prefill_pipelined_launchers(), &order_of_tensor_cores,
            nullptr, &refusal_of_tensor_cores},
       }},
+      .cascade_prefix = {"cascade/1_prefix", cascade_prefix_launchers(),
+                         &order_of_tensor_core_partitions, &decode_workspace_floats,
+                         &refusal_of_prefix},
       .unified = {{
           {"unified/1_two_dimensional", unified_two_dimensional_launchers(), &order_of_tiles,
            nullptr, &refusal_of_packed_tile<kUnifiedKeys>},

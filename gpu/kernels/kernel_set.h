@@ -29,6 +29,8 @@ struct KernelSet {
   std::array<TableRung<PagedAttentionParams>, 7> paged_decode;   ///< paged_decode/, every rung
   std::array<TableRung<PagedAttentionParams>, 3> paged_prefill;  ///< paged_prefill/, every rung
 
+  TableRung<PagedAttentionParams> cascade_prefix;  ///< cascade/1_prefix.cuh
+
   std::array<TableRung<PagedAttentionParams>, 2> unified;  ///< unified/, the two forms
   TableRung<FlexAttentionParams> flex;                     ///< flex/1_block_mask.cuh
 

@@ -51,6 +51,8 @@ KernelTable<PagedAttentionParams> unified_two_dimensional_launchers();
 KernelTable<PagedAttentionParams> unified_segmented_launchers();
 /// Every pair of element types of flex/1_block_mask.cuh, with the modifiers of the contract.
 KernelTable<FlexAttentionParams> flex_block_mask_launchers();
+/// cascade/1_prefix.cuh; element types that it does not take are refused by their launcher.
+KernelTable<PagedAttentionParams> cascade_prefix_launchers();
 /// merge_states
 Rung<MergeStatesParams> merge_states_rung();
 

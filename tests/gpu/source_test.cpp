@@ -109,6 +109,13 @@ TEST_SUITE("kernel sources") {
     for (const char* rung : {"1_tiled.cuh", "2_tensor_cores.cuh", "3_pipelined.cuh"}) {
       CHECK(step_labels(source_dir() / "gpu/kernels/paged_prefill" / rung) == expected);
     }
+    // A rung that leaves a step to its reduce says so, and goes on alike.
+    std::vector<std::string> cascade =
+        step_labels(source_dir() / "gpu/kernels/cascade/1_prefix.cuh");
+    REQUIRE(cascade.size() == expected.size());
+    CHECK(cascade[4].starts_with("Step 5: nothing here"));
+    cascade[4] = expected[4];
+    CHECK(cascade == expected);
   }
 
   TEST_CASE("the rungs of a ladder have the same numbered steps in the same order") {
