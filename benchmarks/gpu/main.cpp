@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   std::printf("GPU: %s\n", cuda_device()->name().c_str());
   bench::register_ladders();
   bench::register_decode();
+  bench::register_cascade();
   bench::register_prefill();
   benchmark::RunSpecifiedBenchmarks();
   return 0;

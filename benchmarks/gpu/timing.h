@@ -92,6 +92,8 @@ void time_launches(benchmark::State& state, std::int64_t bytes, const Launch& la
 /// Registers the rungs of block_reduce, scan, transpose, histogram and matmul.
 void register_ladders();
 
+/// Registers batches with a shared prefix, flat and in a cascade.
+void register_cascade();
 /// Registers every rung of paged_decode.
 void register_decode();
 /// Registers the rungs of paged_prefill, and cuBLAS beside them.

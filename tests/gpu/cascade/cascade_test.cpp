@@ -6,9 +6,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
+#include <vector>
 
+#include "gpu/backends/cascade.h"
 #include "gpu/backends/flash_attn.h"
+#include "gpu/backends/kernel_impl.h"
 #include "gpu/backends/kernels_of.h"
 #include "gpu/backends/naive.h"
 #include "reference/attention/merge_states.h"
@@ -73,6 +77,67 @@ void check_kernels(const std::shared_ptr<Device>& device) {
   check_same_bits(got(mixed, by_the_batch), by_hand(mixed, device, varlen, varlen));
 }
 
+// vLLM shifts the table instead of copying its columns: the rows keep their stride.
+void check_shifted_table(const std::shared_ptr<Device>& device) {
+  for (const CascadeCase& row : few_cascades()) {
+    CAPTURE(row.name);
+    AttentionStep step = row.step();
+    step.cache = attend(step, *make_naive_backend(device)).cache;
+    const CascadeParts parts = split_cascade(
+        step.metadata, step.variant, step.cache.spec().block_size, row.num_common_prefix_blocks);
+    const DeviceKvCache cache(device, step.cache);
+    const HostBatch batch{step.query, step.key, step.value, step.metadata, step.variant};
+    const DeviceBatch whole(device, batch, cache);
+    const DeviceBatch suffix(device, suffix_batch(batch, parts), cache);
+    const AttentionRung& rung = kernels_of(*device).paged_prefill[0];
+    launch_rung(device, rung, suffix.params());
+    PagedAttentionParams shifted = whole.params();
+    shifted.block_table = shifted.block_table + row.num_common_prefix_blocks;
+    shifted.seq_lens = suffix.params().seq_lens;
+    shifted.max_seq_len = suffix.params().max_seq_len;
+    launch_rung(device, rung, shifted);
+    AttentionResult got;
+    AttentionResult expected;
+    whole.copy_results_to(got.output, got.lse);
+    suffix.copy_results_to(expected.output, expected.lse);
+    check_same_bits(got, expected);
+  }
+}
+
+// Eight decodes of a Llama-3-8B layer.
+CascadeCase llama_decodes() {
+  CascadeCase row = few_cascades()[0];
+  row.name = "decodes of a Llama-3-8B layer";
+  row.options.num_query_heads = 32;
+  row.options.num_kv_heads = 8;
+  row.options.head_size = row.options.head_size_v = 128;
+  row.options.requests = {{1, 1040}, {1, 1041}, {1, 1280}, {1, 1025},
+                          {1, 1100}, {1, 1072}, {1, 1056}, {1, 1030}};
+  row.num_common_prefix_blocks = row.options.shared_prefix_blocks = 64;
+  return row;
+}
+
+// Flat and in a cascade.
+void check_simulator_bits(const std::shared_ptr<Device>& gpu) {
+  std::vector<CascadeCase> cases = few_cascades();
+  cases.push_back(llama_decodes());
+  for (const CascadingBackend& backend : cascading_backends()) {
+    CAPTURE(backend.name);
+    for (const CascadeCase& row : cases) {
+      CAPTURE(row.name);
+      const AttentionStep step = row.step();
+      const auto on_gpu = backend.on(gpu);
+      const auto simulated = backend.on(simulator_device());
+      check_same_bits(attend(step, *on_gpu), attend(step, *simulated));
+      check_same_bits(attend_cascade(step, row.num_common_prefix_blocks, *on_gpu),
+                      attend_cascade(step, row.num_common_prefix_blocks, *simulated));
+    }
+    const double share = check_cascade(llama_decodes(), *backend.on(gpu));
+    std::printf("a Llama-3-8B layer by %s: up to %.1f %% of the bound in use\n", backend.name,
+                100.0 * share);
+  }
+}
+
 // One request, alone and among others with its prefix: the same bits.
 void check_neighbours_of_a_cascade(const std::shared_ptr<Device>& device) {
   for (const CascadingBackend& backend : cascading_backends()) {
@@ -122,6 +187,17 @@ TEST_SUITE("cascade attention on devices") {
   }
   TEST_CASE("a cascade of FLASH_ATTN has the bits of two kernels and a merge (GPU)") {
     if (const auto device = gpu_or_skip()) check_kernels(device);
+  }
+
+  TEST_CASE("a table shifted past the prefix has the bits of one with fewer columns (simulators)") {
+    for (const auto& device : simulators()) check_shifted_table(device);
+  }
+  TEST_CASE("a table shifted past the prefix has the bits of one with fewer columns (GPU)") {
+    if (const auto device = gpu_or_skip()) check_shifted_table(device);
+  }
+
+  TEST_CASE("the GPU has the bits of the simulator with and without a cascade (GPU)") {
+    if (const auto device = gpu_or_skip()) check_simulator_bits(device);
   }
 
   TEST_CASE("K16: neighbours behind the same prefix change no bit of a cascade (simulator)") {
