@@ -7,10 +7,14 @@
 
 #include "cli/commands.h"
 #include "cli/simulate_options.h"
+#include "simulator/engine/picture/engine_page.h"
+#include "simulator/engine/picture/perfetto_file.h"
 #include "simulator/engine/serve/serving_report.h"
 
 namespace pagelab::cli {
 namespace {
+
+constexpr std::int64_t kDefaultPageSteps = 400;
 
 // One line on stderr that is written over; nothing where nobody looks.
 class ProgressBar {
@@ -135,14 +139,39 @@ void print_costs(const TimelineCosts& costs, const SimulateOptions& options) {
   }
 }
 
+void write_page(const SimulateOptions& options,
+                const SimulatedEngine& engine,
+                const ServedTrace& served,
+                const StepRecorder& recorder) {
+  EnginePage page;
+  page.title = fmt::format("Requests of {}, step by step",
+                           std::filesystem::path(options.trace).filename().string());
+  page.summary =
+      fmt::format("{} requests, {} steps; Llama 3.1 8B, {} by the rules of {}, {}",
+                  served.requests.size(), served.steps.size(), engine.backend, options.gpu,
+                  engine.settings.scheduler.async_scheduling ? "scheduled asynchronously"
+                                                             : "one step after another");
+  page.num_blocks = engine.settings.cache.num_blocks;
+  page.block_size = engine.settings.cache.block_size;
+  page.num_steps = static_cast<std::int64_t>(served.steps.size());
+  write_engine_page(page, recorder, options.html);
+}
+
 int simulate(const SimulateOptions& options) {
   const SimulatedEngine engine = engine_of(options);
   const RequestTrace trace = repeated(read_trace(options.trace), options.copies);
+  StepRecorder recorder(options.html_from.value_or(1),
+                        options.html_steps.value_or(kDefaultPageSteps));
   ServedTrace served;
   {
     ProgressBar bar(trace.requests.size());
-    served = serve_trace(trace, engine.settings, [&bar](const StepView& view) { bar.show(view); });
+    served = serve_trace(trace, engine.settings, [&](const StepView& view) {
+      bar.show(view);
+      if (!options.html.empty()) recorder.record(view);
+    });
   }
+  if (!options.perfetto.empty()) write_perfetto_file(served, options.perfetto);
+  if (!options.html.empty()) write_page(options, engine, served, recorder);
   const ServingReport report = report_of(served, engine.settings.model);
   fmt::print("{} requests of {}, {} prompt and {} output tokens\n", report.num_requests,
              options.trace, report.num_prompt_tokens, report.num_output_tokens);

@@ -184,6 +184,14 @@ void add_simulate_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--copies", options.copies, "serve the trace so often, one after another")
       ->capture_default_str()
       ->check(whole_number());
+  command.add_option("--perfetto", options.perfetto, "where to write a Chrome trace of all steps")
+      ->check(not_empty());
+  command.add_option("--html", options.html, "where to write a page to walk through, step by step")
+      ->check(not_empty());
+  command.add_option("--html-from", options.html_from, "the page's first step (default: 1)")
+      ->check(whole_number());
+  command.add_option("--html-steps", options.html_steps, "how many it has (default: 400)")
+      ->check(whole_number());
   command.add_flag("--show-costs", options.show_costs, "print the timeline's figures and sources");
 }
 
@@ -214,6 +222,9 @@ SimulatedEngine engine_of(const SimulateOptions& options) {
   settings.worker.max_num_seqs = scheduler.max_num_seqs;
   settings.worker.cascade = cascade_of(options, settings.model, engine.backend);
 
+  if (options.html.empty() && (options.html_from || options.html_steps)) {
+    refuse("--html-from and --html-steps have no effect without --html FILE.");
+  }
   for (const std::string& cost : options.costs) set_cost(settings.costs, cost);
   if (options.step_ms) {
     if (!(*options.step_ms > 0 && *options.step_ms <= kLongestStepMs)) {

@@ -32,6 +32,10 @@ struct SimulateOptions {
   std::optional<std::int64_t> num_sms;                ///< multiprocessors, for cascade's rule
   std::vector<std::string> costs;                     ///< NAME=VALUE
   std::optional<double> step_ms;                      ///< each step takes so long
+  std::string perfetto;                               ///< file for a Chrome trace
+  std::string html;                                   ///< file for the page
+  std::optional<std::int64_t> html_from;              ///< its first step
+  std::optional<std::int64_t> html_steps;             ///< how many it has
   bool show_costs = false;                            ///< print the table, too
 };
 

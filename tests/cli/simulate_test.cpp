@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/cli/refusal.h"
 #include "tests/support/run_command.h"
@@ -74,6 +76,23 @@ TEST_SUITE("pagelab simulate") {
                 "time per token after it       50.0"));
   }
 
+  TEST_CASE("a page and a Chrome trace are written where they are asked for") {
+    const test::ScratchFolder folder;
+    const std::string page = (folder.path() / "page.html").string();
+    const std::string events = (folder.path() / "trace.json").string();
+    const test::CommandResult run =
+        run_pagelab("simulate " + shared_prefix_trace(folder) + " --num-blocks 100 --html " + page +
+                    " --html-from 2 --html-steps 2 --perfetto " + events);
+    CHECK_MESSAGE(run.exit_status == 0, run.output);
+    CHECK(std::filesystem::file_size(events) > 1000);
+    std::ifstream file(page);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    CHECK_FALSE(holds(text, "\n{\"n\":1,"));
+    CHECK(holds(text, "\n{\"n\":2,"));
+    CHECK(holds(text, "\n{\"n\":3,"));
+    CHECK_FALSE(holds(text, "\n{\"n\":4,"));
+  }
+
   TEST_CASE("what makes no sense is refused in one sentence") {
     const test::ScratchFolder folder;
     const std::string command = "simulate " + shared_prefix_trace(folder);
@@ -93,6 +112,10 @@ TEST_SUITE("pagelab simulate") {
     check_refusal(command + " --cost launch=3", "no cost launch");
     check_refusal(command + " --step-ms 0", "--step-ms is 0");
     check_refusal(command + " --step-ms 5 --cost launch_us=3", "no effect");
+    check_refusal(command + " --html-from 3", "no effect without --html");
+    check_refusal(command + " --html " + (folder.path() / "no/page.html").string(), "no/page.html");
+    check_refusal(command + " --html page.html --html-from 0", "is 0; it must be at least 1");
+    check_refusal(command + " --html page.html --html-from 99", "the run ended after step");
     check_refusal(command + " --copies 0", "copies is 0");
     check_refusal(command + " --max-num-seqs 0", "--max-num-seqs is 0");
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <utility>
 
 #include "reference/contract/refuse.h"
 
@@ -116,8 +115,8 @@ class Serving {
     const double start = processor_seconds();
     SchedulerOutput output = scheduler_.schedule();
     served_.engine_seconds += processor_seconds() - start;
-    num_preempted_ += static_cast<std::int32_t>(output.preempted_req_ids.size());
     for (const RequestId id : output.preempted_req_ids) ++served_.requests[id].num_preemptions;
+    pass_news_on(output);
     if (output.total_num_scheduled_tokens == 0) return false;
 
     read_numbers(output);
@@ -135,6 +134,19 @@ class Serving {
     }
     in_flight_.push_back({std::move(output), step.times});
     return true;
+  }
+
+  // A step without tokens is not launched: who finished or was preempted is told with the next one.
+  void pass_news_on(SchedulerOutput& output) {
+    std::vector<RequestId>& finished = output.finished_req_ids;
+    std::vector<RequestId>& preempted = output.preempted_req_ids;
+    finished.insert(finished.begin(), untold_finished_.begin(), untold_finished_.end());
+    preempted.insert(preempted.begin(), untold_preempted_.begin(), untold_preempted_.end());
+    untold_finished_.clear();
+    untold_preempted_.clear();
+    if (output.total_num_scheduled_tokens > 0) return;
+    untold_finished_ = std::move(finished);
+    untold_preempted_ = std::move(preempted);
   }
 
   // The scheduler's entries as the worker sees them.
@@ -159,7 +171,7 @@ class Serving {
     step.num_waiting = scheduler_.num_waiting();
     const BlockPool& pool = scheduler_.kv_cache_manager().pool();
     step.num_used_blocks = pool.num_blocks() - 1 - pool.num_free_blocks();
-    step.num_preempted = std::exchange(num_preempted_, 0);
+    step.num_preempted = static_cast<std::int32_t>(output.preempted_req_ids.size());
     if (settings_.step_us) {
       step.cost.gpu_us = *settings_.step_us;
     } else {
@@ -210,7 +222,8 @@ class Serving {
   std::deque<StepInFlight> in_flight_;
   std::size_t num_arrived_ = 0;
   std::size_t num_finished_ = 0;
-  std::int32_t num_preempted_ = 0;  // since the last step that computed anything
+  std::vector<RequestId> untold_finished_;   // since the last step that computed anything
+  std::vector<RequestId> untold_preempted_;  // the same
   std::int64_t num_steps_without_token_ = 0;
   // Of the step at hand; members, so that their memory is kept.
   std::vector<ScheduledRequest> requests_;
