@@ -20,11 +20,13 @@ struct CascadeRungs {
   AttentionRung suffix;  ///< every request
 };
 
-/// A part as a batch. Query, key and value are the step's.
+/// The prefix part as a batch. Query, key and value are the step's.
 /// \param batch  the step
 /// \param parts  of it; outlive the result
 HostBatch prefix_batch(const HostBatch& batch, const CascadeParts& parts);
-/// \copydoc prefix_batch
+/// The suffix part as a batch. Query, key and value are the step's.
+/// \param batch  the step
+/// \param parts  of it; outlive the result
 HostBatch suffix_batch(const HostBatch& batch, const CascadeParts& parts);
 
 /// Three launches, the second of which may follow on the first at once: the prefix, the suffix, merge_states. Between

@@ -55,9 +55,16 @@ class AttentionImpl {
                        Tensor& lse) = 0;
 
   /// The same in two parts: all queries at once over the blocks with which all requests begin, each request over the
-  /// rest, and a merge (reference/attention/cascade.h). Parameters are those of forward.
+  /// rest, and a merge (reference/attention/cascade.h).
+  /// \param query     [T, num_query_heads, head_size]
+  /// \param key       [T, num_kv_heads, head_size], not read
+  /// \param value     [T, num_kv_heads, head_size_v], not read
+  /// \param metadata  the batch
+  /// \param variant   the kind of attention: a decoder's, without a window, ALiBi or prefix-LM ranges
   /// \param num_common_prefix_blocks  leading blocks that all requests with a query share, at least 1
-  /// \throws Error    also for what split_cascade refuses, and for a backend that has no cascade
+  /// \param output    set to [T, num_query_heads, head_size_v]
+  /// \param lse       set to [num_query_heads, T]
+  /// \throws Error    as forward; for what split_cascade refuses; and for a backend that has no cascade
   /// \source vLLM 0.20.2, v1/attention/backends/flash_attn.py, forward with use_cascade
   virtual void forward_cascade(const Tensor& query,
                                const Tensor& key,

@@ -62,22 +62,30 @@ Traffic counted(const AttentionStep& step, std::int64_t num_blocks) {
 
 TEST_SUITE("cascade attention on devices") {
   TEST_CASE("S1: counted bytes favour a cascade of eight requests but not one of two short ones") {
-    // Eight requests with 1024 tokens in common and 16 of their own; two with 32 and 16.
-    for (const auto& [num_reqs, prefix_len] : {std::pair{8, 1024}, std::pair{2, 32}}) {
-      const AttentionStep step = decodes(num_reqs, prefix_len, 16);
-      const Traffic traffic = counted(step, prefix_len / 16);
+    // The table of docs/cascade.md. The first and the last row are the trap's.
+    const struct {
+      std::int64_t num_reqs;
+      std::int32_t prefix_len;
+      bool pays;
+    } rows[] = {{8, 1024, true}, {16, 512, true}, {8, 64, true}, {2, 32, false}};
+    for (const auto& row : rows) {
+      CAPTURE(row.num_reqs);
+      CAPTURE(row.prefix_len);
+      const Traffic traffic =
+          counted(decodes(row.num_reqs, row.prefix_len, 16), row.prefix_len / 16);
       const CascadeSetting setting = {.num_query_heads = 4, .num_kv_heads = 1};
-      const CascadeTraffic model = cascade_traffic(num_reqs, prefix_len, 16, setting, 64, 2);
-      const std::vector<std::int64_t> query_lens(static_cast<std::size_t>(num_reqs), 1);
-      const CascadeDecision rule = flash_attn_cascade_decision(prefix_len, query_lens, setting);
+      const CascadeTraffic model =
+          cascade_traffic(row.num_reqs, row.prefix_len, 16, setting, 64, 2);
+      const std::vector<std::int64_t> query_lens(static_cast<std::size_t>(row.num_reqs), 1);
+      const CascadeDecision rule = flash_attn_cascade_decision(row.prefix_len, query_lens, setting);
       fmt::print(
           "{} requests, {} tokens in common, 16 of their own: counted {} bytes flat, {} in a "
-          "cascade; by "
-          "the model {} and {}; vLLM's rule: {}, {}\n",
-          num_reqs, prefix_len, traffic.flat * 32, traffic.cascade * 32, model.flat_bytes,
+          "cascade; "
+          "by the model {} and {}; vLLM's rule: {}, {}\n",
+          row.num_reqs, row.prefix_len, traffic.flat * 32, traffic.cascade * 32, model.flat_bytes,
           model.cascade_bytes, rule.use ? "cascade" : "flat", rule.reason);
-      CHECK((traffic.cascade < traffic.flat) == (model.cascade_bytes < model.flat_bytes));
-      CHECK((traffic.cascade < traffic.flat) == (num_reqs == 8));
+      CHECK((traffic.cascade < traffic.flat) == row.pays);
+      CHECK((model.cascade_bytes < model.flat_bytes) == row.pays);
     }
   }
 }
