@@ -86,9 +86,11 @@ class FlashAttnBackend final : public AttentionBackend {
     const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
     const CascadeRungs rungs =
         cascade_rungs_for(kernels_of(*device_), metadata, launch_sizes(step));
-    const DType dtype = step.query.dtype();
-    return {rungs.prefix.precision(dtype),
-            std::vector<Precision>(step.metadata.seq_lens.size(), rungs.suffix.precision(dtype))};
+    const auto of_requests = [&](const AttentionRung& rung) {
+      return std::vector<Precision>(step.metadata.seq_lens.size(),
+                                    rung.precision(step.query.dtype()));
+    };
+    return {of_requests(rungs.prefix), of_requests(rungs.suffix)};
   }
   bool has_own_order() const override { return true; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kName = "FLASHINFER";
 
 // What a wrapper is for.
-enum class Wrapper : std::uint8_t { kDecode, kPrefill, kSharedPrefix };
+enum class Wrapper : std::uint8_t { kDecode, kPrefill, kSharedDecode };
 
 std::vector<AttentionRung> rungs_of(const KernelSet& kernels, Wrapper wrapper) {
   switch (wrapper) {
@@ -27,7 +27,7 @@ std::vector<AttentionRung> rungs_of(const KernelSet& kernels, Wrapper wrapper) {
       return split_kv_rungs(kernels);
     case Wrapper::kPrefill:
       return varlen_rungs(kernels);
-    case Wrapper::kSharedPrefix:
+    case Wrapper::kSharedDecode:
       break;
   }
   return prefix_rungs(kernels);
@@ -138,7 +138,10 @@ class FlashInferImpl final : public KernelImpl {
     Tensor shared_output;
     Tensor shared_lse;
     start(batch, shared_output, shared_lse);
-    run(plan.shared, Wrapper::kSharedPrefix, prefix_batch(batch, parts), shared_output, shared_lse);
+    run(plan.shared.decode, Wrapper::kSharedDecode, prefix_batch(batch, parts), shared_output,
+        shared_lse);
+    run(plan.shared.prefill, Wrapper::kPrefill, prefix_batch(batch, parts), shared_output,
+        shared_lse);
     start(batch, output, lse);
     run(plan.own.decode, Wrapper::kDecode, suffix_batch(batch, parts), output, lse);
     run(plan.own.prefill, Wrapper::kPrefill, suffix_batch(batch, parts), output, lse);
@@ -195,11 +198,12 @@ class FlashInferBackend final : public AttentionBackend {
         .precision(step.query.dtype());
   }
   CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
-    const DType dtype = step.query.dtype();
     CascadePrecision both;
-    both.prefix =
-        rung_for(kernels_of(*device_), Wrapper::kSharedPrefix, launch_sizes(step)).precision(dtype);
     for (std::int64_t req_idx = 0; req_idx < step.metadata.num_reqs(); ++req_idx) {
+      const bool by_decode = is_decode(step.metadata, step.variant.visibility.causal, req_idx);
+      const Wrapper shared = by_decode ? Wrapper::kSharedDecode : Wrapper::kPrefill;
+      both.prefix.push_back(
+          rung_for(kernels_of(*device_), shared, launch_sizes(step)).precision(step.query.dtype()));
       both.suffix.push_back(precision(step, req_idx));
     }
     return both;

@@ -7,10 +7,10 @@
 /// The decode wrapper launches paged_decode/7_tensor_cores, else 6_pipelined, else 5_grouped; the prefill wrapper
 /// paged_prefill/3_pipelined, on tensor cores, else 1_tiled. A request's bits are the same in every batch.
 ///
-/// A cascade has two levels (flashinfer_plan.h), as in FlashInfer's MultiLevelCascadeAttentionWrapper: level 0 is a
-/// prefill wrapper over the shared pages, for all queries at once: cascade/1_prefix, which packs the heads of a group
-/// as FlashInfer's does, else paged_prefill's kernels as above; level 1 are both wrappers over the pages after them; the
-/// merge is merge_states.
+/// A cascade has two levels (flashinfer_plan.h), as in FlashInfer's MultiLevelCascadeAttentionWrapper: level 0 are
+/// wrappers over the shared pages, whose queries are one request: for decodes cascade/1_prefix, which packs the heads of
+/// a group as FlashInfer's does, for others paged_prefill's kernels as above; level 1 are both wrappers over the pages
+/// after them; the merge is merge_states.
 ///
 /// What it leaves out: the division into work units (flashinfer_plan.h says why), the TRTLLM and XQA kernels,
 /// CUDA graphs, cascades of more than two levels, and 16-bit outputs. It accepts more than the real one: every dtype, every head size up

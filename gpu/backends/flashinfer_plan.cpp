@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "reference/contract/error.h"
 
@@ -72,13 +73,18 @@ FlashInferPlan plan_flashinfer(const CommonAttentionMetadata& common,
 }
 
 CascadePlan plan_flashinfer_cascade(const CascadeParts& parts, std::int64_t page_size) {
+  const bool causal = parts.suffix_variant.visibility.causal;
   CascadePlan plan;
-  const CommonAttentionMetadata& prefix = parts.prefix;
-  for (std::int64_t req_idx = 0; req_idx < prefix.num_reqs(); ++req_idx) {
-    append_request(plan.shared, prefix, req_idx, prefix.block_table, page_size);
+  plan.own = plan_flashinfer(parts.suffix, causal, parts.suffix.block_table, page_size);
+  for (const auto& [shared, own] : {std::pair(&plan.shared.decode, &plan.own.decode),
+                                    std::pair(&plan.shared.prefill, &plan.own.prefill)}) {
+    if (own->tokens.empty()) continue;
+    shared->requests = {0};
+    shared->tokens = own->tokens;
+    shared->qo_indptr.push_back(static_cast<std::int32_t>(own->tokens.size()));
+    append_pages(shared->pages, parts.prefix.block_table.row(0), parts.prefix.seq_lens.front(),
+                 page_size);
   }
-  plan.own = plan_flashinfer(parts.suffix, parts.suffix_variant.visibility.causal,
-                             parts.suffix.block_table, page_size);
   return plan;
 }
 

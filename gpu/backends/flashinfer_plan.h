@@ -85,11 +85,14 @@ FlashInferPlan plan_flashinfer(const CommonAttentionMetadata& common,
 /// The two levels of a cascade, as FlashInfer's MultiLevelCascadeAttentionWrapper has them: each is planned by
 /// itself over one pool of pages.
 ///
-///     level 0    qo_indptr [0, T]            one list of pages, which all share; not causal
+///     level 0    qo_indptr [0, n]            one list of pages, which all share; not causal
 ///     level 1    as without a cascade        the pages of each request after those; causal if asked
+///
+/// Differs: FlashInfer's level 0 is one wrapper for all queries. Here those of decodes and the others have one each, by
+/// the rule of level 1: the kernel that suits a few rows, cascade/1_prefix, would need much workspace for many.
 struct CascadePlan {
-  WrapperPlan shared;  ///< level 0, a prefill wrapper's
-  FlashInferPlan own;  ///< level 1, without the sinks, which are level 0's
+  FlashInferPlan shared;  ///< level 0: in each wrapper one request, or none
+  FlashInferPlan own;     ///< level 1, without the sinks, which are level 0's
 };
 
 /// Plans a cascade.

@@ -29,9 +29,9 @@ BoundedPart bounded_part(const AttentionStep& part, const std::vector<Precision>
 
 // Two operations a term more than its exponential: the share w / Σ w and its product; one of them is in the
 // canonical order's chain.
-Precision precision_of_merge(const CascadePrecision& precision) {
-  Precision merge = precision.prefix.arithmetic == DType::kFloat64 ? Precision::canonical_double()
-                                                                   : Precision::canonical_float();
+Precision precision_of_merge(const std::vector<Precision>& prefix) {
+  const bool is_double = !prefix.empty() && prefix.front().arithmetic == DType::kFloat64;
+  Precision merge = is_double ? Precision::canonical_double() : Precision::canonical_float();
   merge.extra_roundings = 1;
   return merge;
 }
@@ -98,18 +98,21 @@ ErrorBound cascade_error_bound(const AttentionStep& step,
   const CascadeParts parts = split_cascade(step.metadata, step.variant,
                                            step.cache.spec().block_size, num_common_prefix_blocks);
   AttentionStep part = step;
-  part.metadata = parts.prefix;
+  // Every request with the prefix to itself: the same rows, with a precision each.
+  for (std::int64_t req_idx = 0; req_idx < part.metadata.num_reqs(); ++req_idx) {
+    const bool has_query = part.metadata.query_len(req_idx) > 0;
+    part.metadata.seq_lens[static_cast<std::size_t>(req_idx)] =
+        has_query ? parts.prefix.seq_lens.front() : 0;
+  }
   part.variant = parts.prefix_variant;
-  const auto num_prefixes = static_cast<std::size_t>(parts.prefix.num_reqs());
-  const BoundedPart prefix =
-      bounded_part(part, std::vector<Precision>(num_prefixes, precision.prefix));
+  const BoundedPart prefix = bounded_part(part, precision.prefix);
   part.metadata = parts.suffix;
   part.variant = parts.suffix_variant;
   const BoundedPart suffix = bounded_part(part, precision.suffix);
 
   // The reference, all keys at once in double, is off itself; and where it is not finite, so is this sum.
   ErrorBound bound = error_bound(step, Precision::canonical_double());
-  const Precision merge = precision_of_merge(precision);
+  const Precision merge = precision_of_merge(precision.prefix);
   for (std::int64_t token_idx = 0; token_idx < step.metadata.num_actual_tokens(); ++token_idx) {
     for (std::int64_t head_idx = 0; head_idx < step.num_query_heads(); ++head_idx) {
       const MergedRow row(prefix, suffix, token_idx, head_idx, merge);

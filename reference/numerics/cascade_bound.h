@@ -13,10 +13,11 @@
 
 namespace pagelab {
 
-/// How the parts of a cascade are computed. The merge is in the arithmetic of the prefix part.
+/// How the parts of a cascade are computed, request by request: a backend may attend by several kernels. The merge is
+/// in float64 if the prefix is, else in float32.
 struct CascadePrecision {
-  Precision prefix;               ///< of all queries over the shared blocks
-  std::vector<Precision> suffix;  ///< [num_reqs] of each request over its own
+  std::vector<Precision> prefix;  ///< [num_reqs] of each request's queries over the shared blocks
+  std::vector<Precision> suffix;  ///< [num_reqs] of them over the request's own
 };
 
 /// Bounds the distance between REFERENCE, all keys at once, and a cascade of this precision.

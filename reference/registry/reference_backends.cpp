@@ -78,8 +78,8 @@ class ReferenceBackend : public AttentionBackend {
     return kIsDouble ? Precision::canonical_double() : Precision::canonical_float();
   }
   CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
-    const Precision both = precision(step, 0);
-    return {both, std::vector<Precision>(step.metadata.seq_lens.size(), both)};
+    const std::vector<Precision> both(step.metadata.seq_lens.size(), precision(step, 0));
+    return {both, both};
   }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     return std::make_unique<ReferenceImpl<Real>>(initial_cache);

@@ -25,14 +25,19 @@ CommonAttentionMetadata four_requests() {
 }  // namespace
 
 TEST_SUITE("cascade attention on devices") {
-  TEST_CASE("level 0 has one list of pages for all queries and level 1 the pages after it") {
+  TEST_CASE(
+      "level 0 has one list of pages for all queries of a wrapper and level 1 those after it") {
     const CascadePlan plan =
         plan_flashinfer_cascade(split_cascade(four_requests(), AttentionVariant{}, 4, 3), 4);
-    CHECK(plan.shared.qo_indptr == Numbers{0, 5});
-    CHECK(plan.shared.tokens == Indices{0, 1, 2, 3, 4});
-    CHECK(plan.shared.pages.paged_kv_indptr == Numbers{0, 3});
-    CHECK(plan.shared.pages.paged_kv_indices == Numbers{6, 1, 4});
-    CHECK(plan.shared.pages.paged_kv_last_page_len == Numbers{4});
+    CHECK(plan.shared.decode.qo_indptr == Numbers{0, 2});
+    CHECK(plan.shared.decode.tokens == Indices{0, 4});
+    CHECK(plan.shared.prefill.qo_indptr == Numbers{0, 3});
+    CHECK(plan.shared.prefill.tokens == Indices{1, 2, 3});
+    for (const WrapperPlan* shared : {&plan.shared.decode, &plan.shared.prefill}) {
+      CHECK(shared->pages.paged_kv_indptr == Numbers{0, 3});
+      CHECK(shared->pages.paged_kv_indices == Numbers{6, 1, 4});
+      CHECK(shared->pages.paged_kv_last_page_len == Numbers{4});
+    }
     // Tokens after the prefix: 13 − 12 = 1, 21 − 12 = 9 (three pages, one token in the last), 16 − 12 = 4.
     CHECK(plan.own.decode.requests == Indices{0, 3});
     CHECK(plan.own.decode.tokens == Indices{0, 4});
@@ -49,6 +54,8 @@ TEST_SUITE("cascade attention on devices") {
     variant.visibility.causal = false;
     const CascadePlan plan =
         plan_flashinfer_cascade(split_cascade(four_requests(), variant, 4, 3), 4);
+    CHECK(plan.shared.decode.requests.empty());
+    CHECK(plan.shared.prefill.tokens == Indices{0, 1, 2, 3, 4});
     CHECK(plan.own.decode.requests.empty());
     CHECK(plan.own.prefill.requests == Indices{0, 2, 3});
   }

@@ -44,8 +44,8 @@ AttentionStates flat(const AttentionStep& step) {
 }
 
 ErrorBound bound_of(const AttentionStep& step, std::int64_t num_blocks, const Precision& both) {
-  const std::size_t num_reqs = step.metadata.seq_lens.size();
-  return cascade_error_bound(step, num_blocks, {both, std::vector<Precision>(num_reqs, both)});
+  const std::vector<Precision> of_requests(step.metadata.seq_lens.size(), both);
+  return cascade_error_bound(step, num_blocks, {of_requests, of_requests});
 }
 
 // The share of the bound that is used.
