@@ -92,16 +92,18 @@ void print_steps(const ServingReport& report) {
   }
 }
 
-void print_cascade(const ServingReport& report) {
-  if (report.num_cascade_steps == 0) {
-    fmt::print("cascade: in no step; FlashAttention's rule never found that it pays\n");
-    return;
-  }
+void print_cascade_count(const char* what, const CascadeCount& count, std::int64_t num_steps) {
   fmt::print(
-      "cascade: in {} steps ({:.1f} %); their decodes read {:.1f} GB of keys and values, "
-      "{:.1f} without it\n",
-      report.num_cascade_steps, percent_of(report.num_cascade_steps, report.num_steps),
-      report.cascade_bytes / 1e9, report.flat_bytes / 1e9);
+      "  {:<12}{:>8} steps ({:.1f} %), whose decodes read {:.3f} GB of keys and values flat, "
+      "{:.3f} in a cascade\n",
+      what, count.num_steps, percent_of(count.num_steps, num_steps), count.flat_bytes / 1e9,
+      count.cascade_bytes / 1e9);
+}
+
+void print_cascade(const ServingReport& report) {
+  fmt::print("cascade attention, where all requests of a step share a prefix\n");
+  print_cascade_count("used", report.with_cascade, report.num_steps);
+  print_cascade_count("does not pay", report.declined, report.num_steps);
 }
 
 void print_times(const ServingReport& report) {

@@ -21,7 +21,7 @@ constexpr const char* kServedModelName =
 constexpr double kDefaultMemoryGib = 64;
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 constexpr std::int64_t kDefaultSms = 132;  // of an H100 or H200
-constexpr std::int64_t kMostPoolBlocks = 100'000'000;
+constexpr std::int64_t kMostPoolBlocks = 10'000'000;
 constexpr double kLongestStepMs = 1e6;
 
 std::int32_t narrow(const char* option,

@@ -43,8 +43,13 @@ StepDecision GraphWorker::decide(const std::vector<ScheduledRequest>& requests,
     decision.num_padded_tokens = graph.num_tokens;
     return decision;
   }
-  decision.cascade_prefix_len =
-      prefix_len_of(requests, tables, num_common_prefix_blocks, block_size);
+  // The scheduler counts references, which requests outside the batch may hold, too; what counts is what the
+  // block tables say.
+  const std::int64_t num_common_blocks =
+      num_common_prefix_blocks == 0
+          ? 0
+          : std::min<std::int64_t>(num_common_prefix_blocks, common_prefix_by_tables(tables));
+  decide_cascade(decision, requests, num_common_blocks, block_size);
   const bool is_decode = is_uniform_decode(*shape.max_query_len, shape.num_tokens, shape.num_reqs,
                                            dispatcher_.settings().uniform_decode_query_len);
   // A full graph holds the kernels of a step without cascade.
@@ -56,16 +61,18 @@ StepDecision GraphWorker::decide(const std::vector<ScheduledRequest>& requests,
   return decision;
 }
 
-std::int64_t GraphWorker::prefix_len_of(const std::vector<ScheduledRequest>& requests,
-                                        std::span<const Request* const> tables,
-                                        std::int64_t num_common_prefix_blocks,
-                                        std::int64_t block_size) const {
-  if (cascade_prefix_len(num_common_prefix_blocks, block_size, requests, *cascade_) == 0) return 0;
-  // The scheduler counts references, which requests outside the batch may hold, too; what counts is what the
-  // block tables say.
-  const std::int64_t num_common =
-      std::min<std::int64_t>(num_common_prefix_blocks, common_prefix_by_tables(tables));
-  return cascade_prefix_len(num_common, block_size, requests, *cascade_);
+void GraphWorker::decide_cascade(StepDecision& decision,
+                                 const std::vector<ScheduledRequest>& requests,
+                                 std::int64_t num_common_blocks,
+                                 std::int64_t block_size) const {
+  if (num_common_blocks == 0) return;
+  std::int64_t prefix_len = num_common_blocks * block_size;
+  for (const ScheduledRequest& request : requests) {
+    prefix_len = std::min(prefix_len, request.num_computed_tokens);
+  }
+  decision.shared_prefix_len = prefix_len / block_size * block_size;
+  decision.cascade_prefix_len =
+      cascade_prefix_len(num_common_blocks, block_size, requests, *cascade_);
 }
 
 }  // namespace pagelab

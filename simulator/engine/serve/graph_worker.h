@@ -30,6 +30,8 @@ struct StepDecision {
   CUDAGraphMode mode = CUDAGraphMode::kNone;  ///< NONE, PIECEWISE or FULL
   std::int64_t num_padded_tokens = 0;         ///< what the graph was recorded for
   std::int64_t cascade_prefix_len = 0;        ///< tokens; 0: no cascade
+  /// Whole blocks of tokens that all requests share and have computed, cascade or not; only the first runner looks.
+  std::int64_t shared_prefix_len = 0;
 };
 
 /// The decisions of one of the two model runners.
@@ -56,10 +58,10 @@ class GraphWorker {
   const std::optional<CascadeSetting>& cascade() const { return cascade_; }
 
  private:
-  std::int64_t prefix_len_of(const std::vector<ScheduledRequest>& requests,
-                             std::span<const Request* const> tables,
-                             std::int64_t num_common_prefix_blocks,
-                             std::int64_t block_size) const;
+  void decide_cascade(StepDecision& decision,
+                      const std::vector<ScheduledRequest>& requests,
+                      std::int64_t num_common_blocks,
+                      std::int64_t block_size) const;
 
   CudagraphDispatcher dispatcher_;
   CudaGraphManager manager_;

@@ -167,6 +167,7 @@ class Serving {
     step.work.num_padded_tokens = decision.num_padded_tokens;
     step.work.cascade_prefix_len = decision.cascade_prefix_len;
     step.work.graph_mode = decision.mode;
+    step.shared_prefix_len = decision.shared_prefix_len;
     step.num_tokens = output.total_num_scheduled_tokens;
     step.num_waiting = scheduler_.num_waiting();
     const BlockPool& pool = scheduler_.kv_cache_manager().pool();

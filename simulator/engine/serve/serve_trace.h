@@ -33,13 +33,14 @@ struct ServingSettings {
 
 /// What is kept of every step.
 struct ServedStep {
-  StepWork work;                     ///< the batch's shape, its graph and cascade
-  std::int64_t num_tokens = 0;       ///< scheduled: without padding
-  StepCost cost;                     ///< its parts
-  StepTimes times;                   ///< in time
-  std::int32_t num_waiting = 0;      ///< requests left in the queue
-  std::int32_t num_used_blocks = 0;  ///< of the pool, once the step was scheduled
-  std::int32_t num_preempted = 0;    ///< requests that lost their blocks before it
+  StepWork work;                       ///< the batch's shape, its graph and cascade
+  std::int64_t num_tokens = 0;         ///< scheduled: without padding
+  std::int64_t shared_prefix_len = 0;  ///< tokens that all its requests share (StepDecision)
+  StepCost cost;                       ///< its parts
+  StepTimes times;                     ///< in time
+  std::int32_t num_waiting = 0;        ///< requests left in the queue
+  std::int32_t num_used_blocks = 0;    ///< of the pool, once the step was scheduled
+  std::int32_t num_preempted = 0;      ///< requests that lost their blocks before it
 };
 
 /// What became of one request; times since the trace began.

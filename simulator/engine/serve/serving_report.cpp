@@ -39,11 +39,15 @@ void add_shape(ServingReport& report, const ServedStep& step) {
   report.most_used_blocks = std::max(report.most_used_blocks, step.num_used_blocks);
 }
 
-void add_cascade(ServingReport& report, const StepWork& work, const ServedModel& model) {
-  if (work.cascade_prefix_len == 0) return;
-  ++report.num_cascade_steps;
-  report.flat_bytes += decode_bytes(work, model, /*with_cascade=*/false);
-  report.cascade_bytes += decode_bytes(work, model, /*with_cascade=*/true);
+void add_cascade(ServingReport& report, const ServedStep& step, const ServedModel& model) {
+  if (step.work.num_reqs < 2 || step.shared_prefix_len == 0) return;
+  const bool is_used = step.work.cascade_prefix_len > 0;
+  StepWork work = step.work;
+  work.cascade_prefix_len = step.shared_prefix_len;
+  CascadeCount& count = is_used ? report.with_cascade : report.declined;
+  ++count.num_steps;
+  count.flat_bytes += decode_bytes(work, model, /*with_cascade=*/false);
+  count.cascade_bytes += decode_bytes(work, model, /*with_cascade=*/true);
 }
 
 void add_steps(ServingReport& report, const ServedTrace& served, const ServedModel& model) {
@@ -51,7 +55,7 @@ void add_steps(ServingReport& report, const ServedTrace& served, const ServedMod
   const ServedStep* before = nullptr;
   for (const ServedStep& step : served.steps) {
     add_shape(report, step);
-    add_cascade(report, step.work, model);
+    add_cascade(report, step, model);
     reqs.push_back(static_cast<double>(step.work.num_reqs));
     tokens.push_back(static_cast<double>(step.num_tokens));
     waiting.push_back(step.num_waiting);

@@ -28,6 +28,13 @@ struct GraphModeCount {
   std::int64_t num_padded_tokens = 0;  ///< computed in them
 };
 
+/// Steps whose requests share a prefix, and what their decodes read of keys and values.
+struct CascadeCount {
+  std::int64_t num_steps = 0;      ///< such steps
+  std::int64_t flat_bytes = 0;     ///< read if each request reads the prefix
+  std::int64_t cascade_bytes = 0;  ///< read if it is read once
+};
+
 /// The numbers.
 struct ServingReport {
   std::int64_t num_requests = 0;       ///< served
@@ -47,9 +54,8 @@ struct ServingReport {
   Spread waiting_per_step;                    ///< requests left in the queue
   std::array<GraphModeCount, 3> graph_modes;  ///< [NONE, PIECEWISE, FULL]
 
-  std::int64_t num_cascade_steps = 0;  ///< steps with a common prefix read once
-  std::int64_t flat_bytes = 0;         ///< keys and values that their decodes would read without
-  std::int64_t cascade_bytes = 0;      ///< that they do read
+  CascadeCount with_cascade;  ///< steps whose common prefix is read once
+  CascadeCount declined;  ///< steps of several requests that have one, but for which it did not pay
 
   double duration_us = 0;  ///< until the last token
   double gpu_busy_us = 0;  ///< computing or being launched
