@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -21,6 +23,7 @@ struct AttendOptions {
   std::string step_folder;
   BackendOptions backend;
   std::string out_folder;
+  std::optional<std::int64_t> num_common_prefix_blocks;
   bool json = false;
 };
 
@@ -67,17 +70,39 @@ void refuse_to_overwrite_the_step(const AttendOptions& options) {
   }
 }
 
+AttentionResult attended(const AttendOptions& options,
+                         const AttentionStep& step,
+                         const AttentionBackend& backend) {
+  if (!options.num_common_prefix_blocks) return attend(step, backend);
+  return attend_cascade(step, *options.num_common_prefix_blocks, backend);
+}
+
+Agreement agreement_of(const AttendOptions& options,
+                       const StepFolder& folder,
+                       const AttentionBackend& backend,
+                       const AttentionResult& result) {
+  if (!options.num_common_prefix_blocks) {
+    return agreement_with(folder.step, backend, result, folder.expected);
+  }
+  const std::int64_t num_blocks = *options.num_common_prefix_blocks;
+  AttentionStep after_write = folder.step;
+  after_write.cache = result.cache;
+  const ErrorBound bound = cascade_error_bound(after_write, num_blocks,
+                                               backend.cascade_precision(after_write, num_blocks));
+  return agreement_within(folder.step, bound, result, folder.expected);
+}
+
 int run_attend(const AttendOptions& options) {
   const StepFolder folder = read_step_folder(options.step_folder);
   if (!options.out_folder.empty()) refuse_to_overwrite_the_step(options);
   const ChosenBackend chosen =
       choose_backend(options.backend, kUsualBackend, question_of_step(folder.step));
-  const AttentionResult result = attend(folder.step, *chosen.backend);
+  const AttentionResult result = attended(options, folder.step, *chosen.backend);
   if (!options.out_folder.empty()) write_result(options.out_folder, result);
 
   std::optional<Agreement> agreement;
   if (has_expected_values(folder.expected)) {
-    agreement = agreement_with(folder.step, *chosen.backend, result, folder.expected);
+    agreement = agreement_of(options, folder, *chosen.backend, result);
   }
   if (options.json) {
     print_as_json(chosen, result, agreement);
@@ -95,6 +120,12 @@ void add_attend_command(CLI::App& app, int& exit_status) {
   command->add_option("STEP", options->step_folder, "a step folder (docs/step_folder.md)")
       ->required();
   add_backend_options(*command, options->backend, kUsualBackend);
+  command
+      ->add_option(
+          "--common-prefix-blocks", options->num_common_prefix_blocks,
+          "attend in a cascade: all queries at once over this many leading blocks, which all "
+          "requests share (docs/cascade.md)")
+      ->check(whole_number());
   command->add_option("--out", options->out_folder, "write output, LSE and caches to this folder")
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");

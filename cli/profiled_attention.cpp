@@ -1,4 +1,4 @@
-// cache_write, paged_decode, paged_prefill and unified: arrays and launches for `pagelab profile`.
+// cache_write, paged_decode, paged_prefill, cascade and unified: arrays and launches for `pagelab profile`.
 
 #include <algorithm>
 #include <cstddef>
@@ -104,7 +104,8 @@ struct Batch {
 void launch_attention(const DevicePtr& device,
                       const Shape& shape,
                       std::int64_t query_len,
-                      const TableRung<PagedAttentionParams>& rung) {
+                      const TableRung<PagedAttentionParams>& rung,
+                      const VisibilityRule& visibility = {}) {
   const DType dtype = dtype_of(shape);
   const std::int64_t num_query_heads = shape["num_query_heads"];
   const std::int64_t num_kv_heads = shape["num_kv_heads"];
@@ -149,6 +150,7 @@ void launch_attention(const DevicePtr& device,
   params.block_size = shape["block_size"];
   params.k_scales = params.v_scales = scales.as<float>();
   params.scale = 0.125f;
+  params.visibility = visibility;
   params.output = output.as<float>();
   params.lse = lse.as<float>();
   params.max_seq_len = shape["seq_len"];
@@ -213,6 +215,20 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
                          launch_attention(device, shape, shape["query_len"], (set.*ladder)[index]);
                        }});
   };
+  const Shape prefix({{"num_reqs", 1, 1, 1, "a prefix is one request"},
+                      {"query_len", 12, 1, 65536, "queries of the batch, at most seq_len"},
+                      {"seq_len", 600, 1, 65536, "keys of the prefix"},
+                      {"num_query_heads", 4, 1, 128, "a multiple of num_kv_heads"},
+                      num_kv_heads,
+                      head_size,
+                      block_size,
+                      two_bytes});
+  const auto add_prefix = [&](const char* name) {
+    kernels.push_back({name, prefix, [](const DevicePtr& device, const Shape& shape) {
+                         launch_attention(device, shape, shape["query_len"],
+                                          kernels_of(*device).cascade_prefix, {.causal = false});
+                       }});
+  };
   add_write("cache_write/1_naive", &KernelSet::cache_write_naive);
   const KernelSet named = kernels_of(*simulator_device());
   for (std::size_t index = 0; index < named.paged_decode.size(); ++index) {
@@ -221,6 +237,7 @@ void add_attention_kernels(std::vector<ProfiledKernel>& kernels) {
   for (std::size_t index = 0; index < named.paged_prefill.size(); ++index) {
     add_prefill(named.paged_prefill[index].name, &KernelSet::paged_prefill, index);
   }
+  add_prefix(named.cascade_prefix.name);
   for (std::size_t index = 0; index < named.unified.size(); ++index) {
     add_prefill(named.unified[index].name, &KernelSet::unified, index);
   }

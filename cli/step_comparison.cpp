@@ -104,7 +104,15 @@ Agreement agreement_with(const AttentionStep& step,
   // The bound belongs to the inputs that attention reads: the cache after the write.
   AttentionStep after_write = step;
   after_write.cache = result.cache;
-  const ErrorBound own = error_bound(after_write, backend);
+  return agreement_within(step, error_bound(after_write, backend), result, expected);
+}
+
+Agreement agreement_within(const AttentionStep& step,
+                           const ErrorBound& own,
+                           const AttentionResult& result,
+                           const ExpectedResult& expected) {
+  AttentionStep after_write = step;
+  after_write.cache = result.cache;
   // Expected values are float64, and rounded too: twice at most what the double reference may err.
   const ErrorBound expected_error = error_bound(after_write, Precision::canonical_double());
 

@@ -35,6 +35,15 @@ Agreement agreement_with(const AttentionStep& step,
                          const AttentionBackend& backend,
                          const AttentionResult& result,
                          const ExpectedResult& expected);
+/// The same with a bound of the caller's.
+/// \param step      the step that the backend was given
+/// \param own       how far the result may be from REFERENCE's
+/// \param result    what the backend returned
+/// \param expected  as above
+Agreement agreement_within(const AttentionStep& step,
+                           const ErrorBound& own,
+                           const AttentionResult& result,
+                           const ExpectedResult& expected);
 
 /// A line a part: how much was compared, and how it went.
 std::string to_string(const Agreement& agreement);
