@@ -1,6 +1,6 @@
 /// \file
 /// The page that walks through a run step by step: one file that needs nothing else, no network either. Its looks and
-/// its code are engine_page.html; here the records are put into it.
+/// its code are engine_page.html and its neighbours; here the records are put into it.
 #pragma once
 
 #include <cstdint>

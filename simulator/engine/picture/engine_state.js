@@ -1,0 +1,45 @@
+// The state of the pool and of the block tables after each step: replayed from the records, with a copy now and then to start from.
+"use strict";
+const KEYFRAME_EVERY = 50;
+const numBlocks = RUN ? RUN.num_blocks : 0;
+const blockSize = RUN ? RUN.block_size : 1;
+const steps = RUN ? RUN.steps : [];
+let state = null;
+let stateAt = -1;
+const keyframes = [];
+
+function emptyState() {
+  return { owner: new Int32Array(numBlocks).fill(-1), refs: new Int32Array(numBlocks), keyed: new Uint8Array(numBlocks),
+           tables: new Map() };
+}
+function copyOf(old) {
+  const tables = new Map();
+  for (const [id, blocks] of old.tables) tables.set(id, blocks.slice());
+  return { owner: old.owner.slice(), refs: old.refs.slice(), keyed: old.keyed.slice(), tables };
+}
+function apply(step) {
+  for (const id of step.v) state.tables.delete(id);
+  for (const id of step.x) state.tables.delete(id);
+  for (const [id, from, blocks] of step.k) {
+    const table = from === 0 ? [] : state.tables.get(id);
+    for (const block of blocks) table.push(block);
+    state.tables.set(id, table);
+  }
+  for (const [block, owner, refs, keyed] of step.b) {
+    state.owner[block] = owner; state.refs[block] = refs; state.keyed[block] = keyed;
+  }
+}
+function seek(index) {
+  if (index < stateAt || index > stateAt + KEYFRAME_EVERY) {
+    let frame = Math.min(Math.floor(index / KEYFRAME_EVERY), keyframes.length - 1);
+    if (frame >= 0 && (index < stateAt || frame * KEYFRAME_EVERY > stateAt)) {
+      state = copyOf(keyframes[frame]); stateAt = frame * KEYFRAME_EVERY;
+    } else if (index < stateAt) {
+      state = emptyState(); stateAt = -1;
+    }
+  }
+  while (stateAt < index) {
+    apply(steps[++stateAt]);
+    if (stateAt % KEYFRAME_EVERY === 0 && keyframes.length === stateAt / KEYFRAME_EVERY) keyframes.push(copyOf(state));
+  }
+}
