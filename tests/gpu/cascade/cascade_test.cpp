@@ -117,6 +117,33 @@ CascadeCase llama_decodes() {
   return row;
 }
 
+// One KV head of a Llama-3-8B layer: 64 decodes that share 8,192 tokens, with 256 of their own.
+CascadeCase many_decodes() {
+  CascadeCase row = llama_decodes();
+  row.name = "64 decodes behind 8,192 tokens";
+  row.options.num_query_heads = 4;
+  row.options.num_kv_heads = 1;
+  row.options.requests.assign(64, {1, 8192 + 256});
+  row.num_common_prefix_blocks = row.options.shared_prefix_blocks = 512;
+  return row;
+}
+
+// Within the bound, flat and in a cascade, and both with the simulator's bits.
+void check_many_decodes(const std::shared_ptr<Device>& gpu) {
+  const CascadeCase row = many_decodes();
+  const AttentionStep step = row.step();
+  const CascadingBackend backend = cascading_backends()[1];
+  const auto on_gpu = backend.on(gpu);
+  const auto simulated = backend.on(simulator_device());
+  const AttentionResult flat = attend(step, *on_gpu);
+  check_same_bits(flat, attend(step, *simulated));
+  check_same_bits(attend_cascade(step, 512, *on_gpu), attend_cascade(step, 512, *simulated));
+  const double share = check_cascade(row, *on_gpu);
+  std::printf("%s by %s: up to %.1f %% of the bound in use flat, %.1f %% in a cascade\n",
+              row.name.c_str(), backend.name, 100.0 * check_within_bound(step, flat, *on_gpu),
+              100.0 * share);
+}
+
 // Flat and in a cascade.
 void check_simulator_bits(const std::shared_ptr<Device>& gpu) {
   std::vector<CascadeCase> cases = few_cascades();
@@ -198,6 +225,9 @@ TEST_SUITE("cascade attention on devices") {
 
   TEST_CASE("the GPU has the bits of the simulator with and without a cascade (GPU)") {
     if (const auto device = gpu_or_skip()) check_simulator_bits(device);
+  }
+  TEST_CASE("64 decodes behind 8192 tokens are within the bound with and without a cascade (GPU)") {
+    if (const auto device = gpu_or_skip()) check_many_decodes(device);
   }
 
   TEST_CASE("K16: neighbours behind the same prefix change no bit of a cascade (simulator)") {
