@@ -132,11 +132,6 @@ void print_line(const char* what, std::string_view text) {
   if (!text.empty()) fmt::print("  {:26}{}\n", what, text);
 }
 
-std::string graph_cell(const BackendFacts& facts, const SelectionQuestion& question) {
-  if (!facts.cudagraph) return "it depends";
-  return to_string((*facts.cudagraph)(question));
-}
-
 std::string features_of(const BackendFacts& facts, const SelectionQuestion& question) {
   const std::vector<std::pair<const char*, const Fact<bool>*>> features = {
       {"MLA alone", &facts.is_mla},
@@ -192,7 +187,7 @@ void print_backend(const BackendFacts& facts, DeviceCapability capability) {
   print_line("head sizes", head_sizes_cell(facts, question));
   print_line("attention", attn_types_cell(facts));
   print_line("features", features_of(facts, question));
-  print_line("CUDA graphs", graph_cell(facts, question));
+  print_line("CUDA graphs", to_string(cudagraph_support(facts, question)));
   print_line("  which depends", facts.cudagraph_depends);
   if (facts.kv_page) {
     const KvPage& page = *facts.kv_page;

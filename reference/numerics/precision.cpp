@@ -26,6 +26,7 @@ Precision Precision::tensor_core(DType operands, DType output, std::int64_t keys
   precision.output = output;
   precision.keys_per_rescaling = keys_per_tile;
   precision.tensor_core_sums = true;
+  precision.exponential_ulps = kEx2ApproxUlps;
   return precision;
 }
 

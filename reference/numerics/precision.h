@@ -6,9 +6,13 @@
 #include <cstdint>
 #include <string>
 
+#include "reference/numerics/exact_math.h"
 #include "reference/tensor/dtype.h"
 
 namespace pagelab {
+
+/// The largest error of `ex2.approx` on an H200, in ulps, seen over all floats (simulator/simt/ex2.h).
+inline constexpr double kEx2ApproxUlps = 2.06;
 
 /// In which types an implementation computes, and how many roundings more than the canonical order
 /// it has.
@@ -30,6 +34,9 @@ struct Precision {
   /// scale of an fp8 cache then multiplies the score and the result instead of each element.
   bool tensor_core_sums = false;
 
+  /// The largest error of 2^x, in ulps: exact_exp2's, or that of a GPU's special-function unit.
+  double exponential_ulps = kExactExp2Ulps;
+
   /// 0: every sum is allowed its worst case, n roundings in the same direction; nothing correct
   /// exceeds it. λ > 0: roundings count as independent, and a sum of n terms exceeds its share with
   /// probability at most 2·exp(−λ²/2) (8: 2.5e-14). Sharper for n > λ², but no promise for data
@@ -43,7 +50,7 @@ struct Precision {
   /// Online softmax in float, with a rescaling after each tile of keys.
   /// \param keys_per_tile  1 or more
   static Precision online_float(std::int64_t keys_per_tile);
-  /// Products of 16-bit operands on Hopper's tensor cores, with float32 sums and online softmax.
+  /// Products of 16-bit operands on Hopper's tensor cores, with float32 sums, online softmax, and `ex2.approx`.
   /// \param operands       float16 or bfloat16: of query, key and value, and what p is rounded to
   /// \param output         what the result is rounded to
   /// \param keys_per_tile  as for online_float; 0 if there is no online softmax

@@ -112,7 +112,8 @@ BoundedScore biased(BoundedScore score,
 
 }  // namespace
 
-Roundings::Roundings(const Precision& precision) : confidence(precision.confidence) {
+Roundings::Roundings(const Precision& precision)
+    : exponential_ulps(precision.exponential_ulps), confidence(precision.confidence) {
   const FloatLimits limits = limits_of(precision.arithmetic);
   unit = limits.unit_roundoff + limits_of(DType::kFloat64).unit_roundoff;
   half_smallest = limits.half_smallest;

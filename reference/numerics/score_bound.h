@@ -14,13 +14,14 @@ namespace pagelab {
 /// What roundings in one precision amount to. Each unit roundoff includes the 2^-53 of the
 /// reference in double, so that bounds hold between the two computed results.
 struct Roundings {
-  double unit;           ///< relative error of one operation, u
-  double half_smallest;  ///< absolute error of one operation whose result is subnormal, η
-  double largest;        ///< largest finite number
-  double lowest_exp2;    ///< below this x, 2^x may be 0
-  double confidence;     ///< Precision::confidence
-  bool tensor_core;      ///< Precision::tensor_core_sums
-  double least_operand;  ///< tensor cores take smaller operands for as large as this
+  double unit;              ///< relative error of one operation, u
+  double half_smallest;     ///< absolute error of one operation whose result is subnormal, η
+  double largest;           ///< largest finite number
+  double lowest_exp2;       ///< below this x, 2^x may be 0
+  double exponential_ulps;  ///< Precision::exponential_ulps
+  double confidence;        ///< Precision::confidence
+  bool tensor_core;         ///< Precision::tensor_core_sums
+  double least_operand;     ///< tensor cores take smaller operands for as large as this
 
   /// \param precision  types and confidence of an implementation
   explicit Roundings(const Precision& precision);

@@ -21,7 +21,7 @@ double weight_error_of(const Term& term, const SoftmaxRow& row, const Roundings&
   // Three roundings: the difference, log2 e as a number, the product.
   const double argument_error = term.score.error + roundings.gamma(3) * computed_distance;
   // One ulp is at most 2u of the result.
-  const double exp2_error = 2.0 * kExactExp2Ulps * roundings.unit;
+  const double exp2_error = 2.0 * roundings.exponential_ulps * roundings.unit;
   const double error = std::expm1(argument_error - std::log1p(-exp2_error));
   // Far below the maximum the weight may be flushed to 0: then all of it is missing.
   const double lowest_argument =
@@ -85,13 +85,13 @@ double computed_magnitude(const SoftmaxRow& row, const ElementSums& sums) {
 }
 
 // Roundings besides those of the additions. Online softmax multiplies the sums after a stretch of keys:
-// one rounding, and 1.6 for the exponential that it multiplies by.
+// one rounding, and for the exponential that it multiplies by two for each ulp that it may be off.
 double roundings_between(const SoftmaxRow& row, const Precision& precision) {
   double roundings = static_cast<double>(precision.extra_roundings);
   if (precision.keys_per_rescaling > 0) {
-    constexpr double kRoundingsPerRescaling = 3.0;
+    const double roundings_per_rescaling = 1.0 + std::ceil(2.0 * precision.exponential_ulps);
     const double stretch = static_cast<double>(precision.keys_per_rescaling);
-    roundings += kRoundingsPerRescaling * std::ceil(static_cast<double>(row.num_keys) / stretch);
+    roundings += roundings_per_rescaling * std::ceil(static_cast<double>(row.num_keys) / stretch);
   }
   return roundings;
 }

@@ -1,6 +1,6 @@
 // h200_golden FOLDER: runs the golden steps and the teaching kernels on this machine's GPU and writes
 // naive_attention.txt, paged_decode_warp.txt, paged_decode.txt, paged_prefill.txt, cache_write.txt,
-// teaching_kernels.txt and words.txt into the folder; what a test compares with lies in tests/golden/h200.
+// teaching_kernels.txt, words.txt and ex2.txt into the folder; what a test compares with lies in tests/golden/h200.
 
 #include <cstdio>
 #include <exception>
@@ -9,6 +9,7 @@
 
 #include "gpu/backends/naive.h"
 #include "reference/contract/error.h"
+#include "tests/gpu/exact_math_hashes.h"
 #include "tests/gpu/golden_backends.h"
 #include "tests/gpu/golden_decode.h"
 #include "tests/gpu/golden_steps.h"
@@ -69,6 +70,10 @@ int main(int argc, char** argv) try {
   write_table(folder / "words.txt", "the kernels of tests/gpu/words", device->name(),
               "kernel and launch, hash of what it wrote, first of that",
               pagelab::test::word_lines(device));
+  write_table(
+      folder / "ex2.txt", "ex2_approx", device->name(),
+      "hashes (tests/support/bit_hash.h) of its results: over every 65537th float, and over all",
+      pagelab::test::ex2_golden_lines(device));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -42,6 +42,7 @@
 #pragma once
 
 #include "gpu/device/cp_async.h"
+#include "gpu/device/ex2.h"
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
 #include "gpu/device/ldmatrix.h"
@@ -61,7 +62,6 @@
 #include "gpu/kernels/paged_decode/reduce_base_2.cuh"
 #include "gpu/kernels/paged_decode/reduce_partitions.cuh"
 #include "reference/numerics/exact_math.h"
-#include "reference/numerics/softmax_exp2.h"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
@@ -261,19 +261,14 @@ __global__ void __launch_bounds__(kDecodeThreads, kHead <= 128 ? 2 : 1)
       largest = fmaxf(largest, __shfl_xor_sync(kWholeWarp, largest, 2));
       const float m = fmaxf(state.m[half], largest * score_factor.factor);
       const float subtracted = base_of(m);
-      rescaling[half] = softmax_exp2(state.m[half] - subtracted);
+      rescaling[half] = ex2_approx(state.m[half] - subtracted);
       changes = changes || rescaling[half] != 1.0f;
       state.m[half] = m;
-      float weights[4];
-      PAGELAB_UNROLL for (int i = 0; i < 4; ++i) {
-        const float score = scores[i / 2][2 * half + i % 2];
-        weights[i] = fused_multiply_add(score, score_factor.factor, -subtracted);
-      }
-      softmax_exp2(weights);
       float l = state.l[half] * rescaling[half];
       PAGELAB_UNROLL for (int i = 0; i < 4; ++i) {
-        l = l + weights[i];
-        scores[i / 2][2 * half + i % 2] = weights[i];
+        float& score = scores[i / 2][2 * half + i % 2];
+        score = ex2_approx(fused_multiply_add(score, score_factor.factor, -subtracted));
+        l = l + score;
       }
       state.l[half] = l;
     }
@@ -338,7 +333,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kHead <= 128 ? 2 : 1)
     float sum = 0.0f;
     for (int warp = 0; warp < Rung::kWarps; ++warp) {
       const int entry = warp * Rung::kHeads + h;
-      const float weight = softmax_exp2(maxima[entry] - base);
+      const float weight = ex2_approx(maxima[entry] - base);
       l = fused_multiply_add(weight, sums[entry], l);
       sum = fused_multiply_add(weight, outputs[entry * kStride + d], sum);
     }

@@ -11,6 +11,7 @@
 //          3 of paged_prefill do it: where float16 made 0 of a small weight, 0 · ∞ would not be what it should.
 #pragma once
 
+#include "gpu/device/ex2.h"
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
 #include "gpu/device/shared_memory.h"
@@ -20,7 +21,6 @@
 #include "gpu/kernels/paged_decode/cta_reduce.h"
 #include "gpu/kernels/paged_decode/partitions.h"
 #include "reference/numerics/exact_math.h"
-#include "reference/numerics/softmax_exp2.h"
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kDecodeThreads, 8)
   float* const sums = weights + whole_fours(states.partitions_per_row);  // [partitions_per_row]
   for (int i = static_cast<int>(threadIdx.x); i < num_parts;
        i += static_cast<int>(kDecodeThreads)) {
-    weights[i] = softmax_exp2(states.maxima[states.index(row_idx, first + i)] - m);
+    weights[i] = ex2_approx(states.maxima[states.index(row_idx, first + i)] - m);
     sums[i] = states.sums[states.index(row_idx, first + i)];
   }
   __syncthreads();
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kDecodeThreads, 8)
   for (int i = 0; i < num_parts; ++i) l = fused_multiply_add(weights[i], sums[i], l);
   // What counts beside nothing, or has nothing that counts beside it, has the sink itself as LSE.
   const bool is_sink_alone = params.sinks != nullptr && l == 0.0f;
-  if (params.sinks != nullptr) l = l + softmax_exp2(sink * kLog2E - m);
+  if (params.sinks != nullptr) l = l + ex2_approx(sink * kLog2E - m);
 
   // x − x is 0, or NaN where x is not finite.
   float not_finite = (l - l) + (m - m);

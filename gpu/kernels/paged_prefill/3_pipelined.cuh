@@ -18,9 +18,9 @@
 //          Their rows lie as paged_attention/swizzled_tile.h draws it, so that ldmatrix finds no bank conflict.
 // Cost     per thread block, 2 · 64 · head · 2 bytes a tile from L2 for 192 rows, where rung 2 reads them for 64.
 //          A warp issues, for 64 keys and 16 rows of a head of 128: 128 mma, 72 ldmatrix, and 32 exponentials a
-//          lane of about 15 instructions each. No unit is full: while a warp's exponentials run, tensor cores
-//          wait, unless another warp multiplies. Three warps share each of the four schedulers of a
-//          multiprocessor, and that is what registers allow: 168 a thread, of which 96 are sums.
+//          lane. No unit is full: while a warp waits for its operands or its exponentials, tensor cores wait,
+//          unless another warp multiplies. Three warps share each of the four schedulers of a multiprocessor,
+//          and that is what registers allow: 168 a thread, of which 96 are sums.
 // Change   rung 2 loaded a tile, waited, multiplied, waited; its operands came 2 and 4 bytes at a time out of
 //          the same banks. Here cp.async copies 16 bytes from global to shared memory while the tile before
 //          is multiplied, and one ldmatrix brings the operands of two mma. One barrier a tile instead of two. The
@@ -29,9 +29,10 @@
 //          neighbours in the grid, and share keys and values in L2. Sums are not multiplied by 1: if no row of a
 //          warp has a new maximum, the rescaling is left out. Registers are for sums: what a thread block seldom
 //          needs lies in shared memory, queries are loaded anew for each tile, a place in a swizzled row is an xor
-//          away from the one before. 16,384 tokens: 231 TFLOP/s instead of 14 on an H200 (one NVIDIA H200,
-//          2026-11-30, docs/measurements/2026-11-30-h200.txt; shape: 1_tiled.cuh), 30 % of a product of cuBLAS.
-//          Tried and left out (the same log, another program, in which this one has 239): 32 rows a warp read each
+//          away from the one before. 16,384 tokens: 288 TFLOP/s instead of 14 on an H200 (one NVIDIA H200,
+//          2026-11-30, docs/measurements/2026-11-30-h200-cascade-and-ex2.txt; shape: 1_tiled.cuh), 37 % of a product of
+//          cuBLAS. It had 231 with an exponential of fourteen instructions (docs/ex2.md).
+//          Tried and left out, with that one (2026-11-30-h200.txt, where it has 239): 32 rows a warp read each
 //          tile half as often but leave two warps a scheduler (195); every other warp half a tile behind, so that one
 //          part's exponentials meet another's products (240, for more shared memory); a warp that multiplies the
 //          next tile's keys while it computes this one's exponentials (203, for more registers).

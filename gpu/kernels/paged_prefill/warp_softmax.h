@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu/device/ex2.h"
 #include "gpu/device/keywords.h"
 #include "gpu/device/unroll.h"
 #include "gpu/kernels/launch_checks.h"
@@ -21,7 +22,6 @@
 #include "gpu/kernels/paged_prefill/query_tile.h"
 #include "reference/cache/cache_element.h"
 #include "reference/numerics/exact_math.h"
-#include "reference/numerics/softmax_exp2.h"
 
 namespace pagelab {
 
@@ -187,19 +187,13 @@ __device__ __forceinline__ void online_softmax(float (&scores)[kPrefillKeys / 8]
     const float m = fmaxf(state.m[half], largest * factor);
     // While a row has seen nothing, any other number than −∞ gives its weights their 0.
     const float subtracted = m == float_from_bits(0xff800000u) ? 0.0f : m;
-    rescaling[half] = softmax_exp2(state.m[half] - subtracted);
+    rescaling[half] = ex2_approx(state.m[half] - subtracted);
     state.m[half] = m;
     float l = state.l[half] * rescaling[half];
-    PAGELAB_UNROLL for (int n = 0; n < kPrefillKeys / 8; n += 4) {
-      float weights[8];  // of four groups of keys at once
-      PAGELAB_UNROLL for (int i = 0; i < 8; ++i) {
-        const float score = scores[n + i / 2][2 * half + i % 2];
-        weights[i] = fused_multiply_add(score, factor, -subtracted);
-      }
-      softmax_exp2(weights);
-      PAGELAB_UNROLL for (int i = 0; i < 8; ++i) {
-        l = l + weights[i];
-        scores[n + i / 2][2 * half + i % 2] = weights[i];
+    PAGELAB_UNROLL for (int n = 0; n < kPrefillKeys / 8; ++n) {
+      PAGELAB_UNROLL for (int part = 2 * half; part < 2 * half + 2; ++part) {
+        scores[n][part] = ex2_approx(fused_multiply_add(scores[n][part], factor, -subtracted));
+        l = l + scores[n][part];
       }
     }
     state.l[half] = l;

@@ -1,3 +1,4 @@
+#include "gpu/device/ex2.h"
 #include "gpu/device/keywords.h"
 #include "gpu/device/launch.h"
 #include "reference/numerics/exact_math.h"
@@ -16,6 +17,8 @@ __device__ float result_of(test::ExactFunctionId function, float x) {
       return exact_log2(x);
     case test::ExactFunctionId::kLog:
       return exact_log(x);
+    case test::ExactFunctionId::kEx2Approx:
+      return ex2_approx(x);
     default:
       return exact_tanh(x);
   }

@@ -1,5 +1,5 @@
 /// \file
-/// A kernel that hashes the results of exact_math.h's functions, so that "the GPU has the same bits
+/// A kernel that hashes the results of exact_math.h's functions and of ex2_approx, so that "the GPU has the same bits
 /// for all 2^32 floats" is one number to compare.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace pagelab::test {
 
-/// The functions of exact_math.h.
-enum class ExactFunctionId { kExp2, kLog2, kLog, kTanh };
+/// The functions of exact_math.h, and that of gpu/device/ex2.h.
+enum class ExactFunctionId { kExp2, kLog2, kLog, kTanh, kEx2Approx };
 
 /// What the kernel gets. Thread i of num_threads takes the inputs i · stride, (i + num_threads) ·
 /// stride, … as bit patterns below 2^32.

@@ -5,7 +5,6 @@
 
 #include <cfloat>
 
-#include "reference/numerics/softmax_exp2.h"
 #include "tests/reference/numerics/exact_functions.h"
 #include "tests/reference/numerics/golden_hashes.h"
 #include "tests/support/bit_hash.h"
@@ -48,27 +47,6 @@ TEST_SUITE("exact_math") {
     for (float x : {0.0f, -0.0f, FLT_TRUE_MIN, -FLT_TRUE_MIN, FLT_MIN, -FLT_MIN}) {
       CHECK(exact_exp2(x) == 1.0f);
     }
-  }
-
-  TEST_CASE("softmax_exp2 has the bits of exact_exp2 from -126 to 1") {
-    // Every 41st float: of all signs, exponents and last places.
-    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 41) {
-      const float x = float_from_bits(static_cast<std::uint32_t>(bits));
-      if (!(x >= -126.0f && x <= 1.0f)) continue;
-      if (bits_of(softmax_exp2(x)) != bits_of(exact_exp2(x))) {
-        FAIL("of " << x << " it is " << softmax_exp2(x) << " instead of " << exact_exp2(x));
-      }
-    }
-  }
-
-  TEST_CASE("softmax_exp2 is 0 below -126.5 and keeps NaN") {
-    CHECK(bits_of(softmax_exp2(-INFINITY)) == 0u);
-    CHECK(bits_of(softmax_exp2(-FLT_MAX)) == 0u);
-    CHECK(bits_of(softmax_exp2(std::nextafter(-126.5f, -200.0f))) == 0u);
-    // 2^-126.25 is subnormal: 0.8408964 · 2^-126, a multiple of 2^-149.
-    CHECK(static_cast<double>(softmax_exp2(-126.25f)) ==
-          doctest::Approx(std::exp2(-126.25)).epsilon(1e-6));
-    for (std::uint32_t nan : kNaNs) CHECK(std::isnan(softmax_exp2(float_from_bits(nan))));
   }
 
   TEST_CASE("exact_log2 of a power of two is its exponent for subnormals too") {

@@ -1,5 +1,6 @@
 /// \file
-/// The golden hashes of exact_math.h's functions: tests/golden/numerics/exact_math_hashes.txt.
+/// The golden hashes of exact_math.h's functions, tests/golden/numerics/exact_math_hashes.txt, and of ex2_approx,
+/// tests/golden/h200/ex2.txt.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,9 @@ struct GoldenHashes {
   std::uint64_t all_floats = 0;  ///< over all 2^32
 };
 
-/// The table, by function.
+/// A table, by function.
 /// \throws Error  if the file is missing or a line is not "name hash hash"
-inline std::map<std::string, GoldenHashes> read_golden_hashes() {
-  const std::filesystem::path path = golden_dir() / "numerics" / "exact_math_hashes.txt";
+inline std::map<std::string, GoldenHashes> read_golden_hashes(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) throw Error("cannot read " + path.string() + ".");
   std::map<std::string, GoldenHashes> table;
@@ -39,6 +39,14 @@ inline std::map<std::string, GoldenHashes> read_golden_hashes() {
     if (!words) throw Error(path.string() + ": '" + line + "' is not a name and two hashes.");
     table[name] = hashes;
   }
+  return table;
+}
+
+/// Both tables, by function.
+/// \throws Error  as above
+inline std::map<std::string, GoldenHashes> read_golden_hashes() {
+  auto table = read_golden_hashes(golden_dir() / "numerics" / "exact_math_hashes.txt");
+  table.merge(read_golden_hashes(golden_dir() / "h200" / "ex2.txt"));
   return table;
 }
 
