@@ -59,7 +59,7 @@ BatchLoopOptions few_shuffled_blocks(const std::vector<GoldenText>& golden,
 
 bool mixes_prefill_chunk_and_decode(const StepRecord& record,
                                     const std::vector<GoldenText>& golden) {
-  const auto is_chunk = [&](const ScheduledRequest& scheduled) {
+  const auto is_chunk = [&](const ScheduledPart& scheduled) {
     const std::int64_t prompt_len =
         static_cast<std::int64_t>(golden[scheduled.req_idx].prompt_ids.size());
     return scheduled.is_prefill && scheduled.num_tokens < prompt_len;
