@@ -25,16 +25,16 @@
 //          conversion of 16-bit elements, their fma, and the sums over eight lanes. A tensor core takes 16 bits as
 //          they are and adds by itself, even though most of its rows are idle: 207 million instructions. And
 //          where a thread block waited for its block table, a warp now locates its own keys; in a batch of decodes
-//          the row's request is known without a search (reduce_base_2.cuh). 64 × 8192 keys: 0.57 ms instead of
-//          0.81 on an H200 (docs/measurements/2026-11-30-h200.txt; shapes: 3_cta.cuh), 87 % of the rate at which a
-//          kernel there only reads.
+//          the row's request is known without a search (reduce_base_2.cuh). 64 × 8192 keys: 0.56 ms instead of
+//          0.80 on an H200 (docs/measurements/2026-11-30-h200-cascade-and-ex2.txt; shapes: 3_cta.cuh), 88 % of the rate
+//          at which a kernel there only reads.
 // Order    a score's product is summed by tensor cores (docs/tensor_cores.md), 16 elements at a time in increasing
 //          order. A tile joins its warp's state in base 2: with the new maximum, acc and the lanes' parts of l are
 //          multiplied by 2^(old − new); a lane adds its four weights to its part of l; the weights, rounded to 16
 //          bits, multiply the values on tensor cores. At the end the four lanes of a row add their parts of l
 //          (1, then 2 apart), the warps are merged by weights in increasing order, and for fp8 acc is multiplied by
-//          v_scale. Partitions: reduce_base_2.cuh. A term passes 3 roundings more for each tile of its warp, one in
-//          64 keys, and 3 for each of the two merges. Neither block size nor block table nor other rows change a
+//          v_scale. Partitions: reduce_base_2.cuh. A term passes 6 roundings more for each tile of its warp, one in
+//          64 keys, and 6 for each of the two merges (5 are ex2_approx's: docs/ex2.md). Neither block size nor block table nor other rows change a
 //          bit.
 // Expects  a valid step, as rung 6 does, and what all tensor-core rungs do: 16 bits an element, or fp8 codes, which
 //          are converted on their way to shared memory; heads that are multiples of 16 up to 256.

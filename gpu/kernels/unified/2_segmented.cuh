@@ -20,6 +20,9 @@
 //          that a window hides. Sixteen times as many thread blocks, which is why it is for batches that are
 //          too small to fill the GPU: TRITON_ATTN takes it for decodes of few requests alone.
 // Change   rung 1's thread block took all keys of its rows. Here it takes a segment, and divides nothing.
+//          That fills a GPU where there are few rows: 8 times 16 tokens at 4,096 take 2.9 ms instead of 4.5. Where rows fill
+//          it already, it costs: 64 decodes at 1,024 1.10 ms instead of 0.91 (one NVIDIA H200, 2026-11-30,
+//          docs/measurements/2026-11-30-h200.txt; 32/8 heads of 128, bf16).
 // Order    in a segment as in rung 1, with tiles of 16 keys; segment 0 begins with the sink. Over segments as
 //          in reduce_segments.cuh. The bits are not those of rung 1. They do not depend on the batch either:
 //          where segments end follows from the request's own length.
