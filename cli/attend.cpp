@@ -31,10 +31,16 @@ void print_for_people(const StepFolder& folder,
                       const ChosenBackend& chosen,
                       const AttentionResult& result,
                       const std::optional<Agreement>& agreement,
-                      const std::string& out_folder) {
+                      const AttendOptions& options) {
   fmt::print("{}\n", to_string(folder.step));
   print_log(chosen.log);
   fmt::print("backend {} on {}\n", chosen.backend->name(), chosen.backend->target());
+  if (options.num_common_prefix_blocks) {
+    fmt::print(
+        "in a cascade: {} tokens in common attended once, by all queries, and merged with the "
+        "rest\n",
+        *options.num_common_prefix_blocks * folder.step.cache.spec().block_size);
+  }
   fmt::print("output  {}\n", to_string(result.output));
   fmt::print("lse     {}\n", to_string(result.lse));
   if (agreement) {
@@ -43,16 +49,20 @@ void print_for_people(const StepFolder& folder,
   } else {
     fmt::print("\nthe folder expects nothing, so nothing was compared\n");
   }
-  if (!out_folder.empty()) fmt::print("wrote {}\n", out_folder);
+  if (!options.out_folder.empty()) fmt::print("wrote {}\n", options.out_folder);
 }
 
 void print_as_json(const ChosenBackend& chosen,
                    const AttentionResult& result,
-                   const std::optional<Agreement>& agreement) {
+                   const std::optional<Agreement>& agreement,
+                   const AttendOptions& options) {
   nlohmann::ordered_json document;
   document["backend"] = chosen.backend->name();
   document["target"] = chosen.backend->target();
   document["log"] = chosen.log;
+  if (options.num_common_prefix_blocks) {
+    document["common_prefix_blocks"] = *options.num_common_prefix_blocks;
+  }
   document["output_dtype"] = to_string(result.output.dtype());
   document["output_shape"] = result.output.shape();
   document["agreement"] = agreement ? to_json(*agreement) : nlohmann::ordered_json(nullptr);
@@ -105,9 +115,9 @@ int run_attend(const AttendOptions& options) {
     agreement = agreement_of(options, folder, *chosen.backend, result);
   }
   if (options.json) {
-    print_as_json(chosen, result, agreement);
+    print_as_json(chosen, result, agreement, options);
   } else {
-    print_for_people(folder, chosen, result, agreement, options.out_folder);
+    print_for_people(folder, chosen, result, agreement, options);
   }
   return agreement && !agreement->holds() ? 1 : 0;
 }

@@ -35,6 +35,7 @@ TEST_SUITE("attend in a cascade") {
             " --backend " + backend + " --common-prefix-blocks " + num_blocks);
         CHECK_MESSAGE(run.exit_status == 0, run.output);
         CHECK_MESSAGE(run.output.find("agrees") != std::string::npos, run.output);
+        CHECK_MESSAGE(run.output.find("in a cascade: ") != std::string::npos, run.output);
       }
     }
     test::check_refusal(attend_step + "--common-prefix-blocks 4",
