@@ -34,8 +34,8 @@
 //          bits, multiply the values on tensor cores. At the end the four lanes of a row add their parts of l
 //          (1, then 2 apart), the warps are merged by weights in increasing order, and for fp8 acc is multiplied by
 //          v_scale. Partitions: reduce_base_2.cuh. A term passes 6 roundings more for each tile of its warp, one in
-//          64 keys, and 6 for each of the two merges (5 are ex2_approx's: docs/ex2.md). Neither block size nor block table nor other rows change a
-//          bit.
+//          64 keys, and 6 for each of the two merges (5 are ex2_approx's: docs/ex2.md). Neither block size nor
+//          block table nor other rows change a bit.
 // Expects  a valid step, as rung 6 does, and what all tensor-core rungs do: 16 bits an element, or fp8 codes, which
 //          are converted on their way to shared memory; heads that are multiples of 16 up to 256.
 // Words    cp_async, ldmatrix, mma: gpu/device. dynamic_shared_memory: gpu/device/shared_memory.h.

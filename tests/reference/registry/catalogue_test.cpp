@@ -8,6 +8,7 @@
 
 #include "reference/registry/kv_cache_dtypes.h"
 #include "tests/reference/registry/catalogue_json.h"
+#include "tests/reference/registry/flags_of_rows.h"
 #include "tests/reference/registry/json_predicates.h"
 
 using namespace pagelab;
@@ -26,34 +27,6 @@ std::vector<Element> list_of(const Json& value) {
 
 std::vector<std::string> strings_of(const std::vector<std::string_view>& names) {
   return {names.begin(), names.end()};
-}
-
-struct NamedFlag {
-  const char* name;
-  Fact<bool> BackendFacts::*member;
-};
-
-const std::vector<NamedFlag>& flags() {
-  static const std::vector<NamedFlag> kFlags = {
-      {"is_mla", &BackendFacts::is_mla},
-      {"is_sparse", &BackendFacts::is_sparse},
-      {"is_ssm", &BackendFacts::is_ssm},
-      {"supports_sink", &BackendFacts::supports_sink},
-      {"supports_alibi_sqrt", &BackendFacts::supports_alibi_sqrt},
-      {"supports_mm_prefix", &BackendFacts::supports_mm_prefix},
-      {"supports_per_head_quant_scales", &BackendFacts::supports_per_head_quant_scales},
-      {"supports_sliding_window", &BackendFacts::supports_sliding_window},
-      {"supports_rswa", &BackendFacts::supports_rswa},
-      {"supports_non_causal", &BackendFacts::supports_non_causal},
-      {"supports_batch_invariance", &BackendFacts::supports_batch_invariance},
-      {"supports_kv_connector", &BackendFacts::supports_kv_connector},
-      {"supports_pcp", &BackendFacts::supports_pcp},
-      {"supports_dcp", &BackendFacts::supports_dcp},
-      {"supports_non_causal_dcp", &BackendFacts::supports_non_causal_dcp},
-      {"supports_device_cpu_query_lens_mismatch",
-       &BackendFacts::supports_device_cpu_query_lens_mismatch},
-  };
-  return kFlags;
 }
 
 std::string cudagraph_name(AttentionCGSupport support) {
@@ -185,7 +158,7 @@ TEST_SUITE("catalogue") {
         const SelectionQuestion question = question_at(capability);
         CHECK(supports_compute_capability(*row, question) ==
               capability_accepted(*facts, question.capability));
-        for (const NamedFlag& flag : flags()) {
+        for (const NamedFlag& flag : kFlagsOfRows) {
           CAPTURE(flag.name);
           CHECK((row->*flag.member)(question) == flag_at(facts->at(flag.name), capability));
         }

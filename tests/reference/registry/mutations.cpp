@@ -1,11 +1,11 @@
 #include "tests/reference/registry/mutations.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "reference/registry/gpu_names.h"
 #include "reference/registry/kv_cache_dtypes.h"
+#include "tests/reference/registry/flags_of_rows.h"
 
 namespace pagelab::test {
 namespace {
@@ -48,40 +48,15 @@ class Mutations {
   std::vector<Mutation> mutations_;
 };
 
-struct FlagOfRow {
-  const char* name;
-  Fact<bool> BackendFacts::*flag;
-};
-
-constexpr std::array<FlagOfRow, 16> kFlags = {
-    {{"is_mla", &BackendFacts::is_mla},
-     {"is_sparse", &BackendFacts::is_sparse},
-     {"supports_sink", &BackendFacts::supports_sink},
-     {"supports_mm_prefix", &BackendFacts::supports_mm_prefix},
-     {"supports_per_head_quant_scales", &BackendFacts::supports_per_head_quant_scales},
-     {"supports_sliding_window", &BackendFacts::supports_sliding_window},
-     {"supports_rswa", &BackendFacts::supports_rswa},
-     {"supports_non_causal", &BackendFacts::supports_non_causal},
-     {"supports_batch_invariance", &BackendFacts::supports_batch_invariance},
-     {"supports_kv_connector", &BackendFacts::supports_kv_connector},
-     {"supports_pcp", &BackendFacts::supports_pcp},
-     {"supports_dcp", &BackendFacts::supports_dcp},
-     {"supports_non_causal_dcp", &BackendFacts::supports_non_causal_dcp},
-     {"supports_device_cpu_query_lens_mismatch",
-      &BackendFacts::supports_device_cpu_query_lens_mismatch},
-     // These two are facts that selection never asks for; the test lists them as such.
-     {"is_ssm", &BackendFacts::is_ssm},
-     {"supports_alibi_sqrt", &BackendFacts::supports_alibi_sqrt}}};
-
 // A constant flag is turned over; a rule is replaced by each of its two answers.
 void change_flags(Mutations& mutations) {
   const SelectionQuestion any;
-  for (const FlagOfRow& flag : kFlags) {
-    const Fact<bool>& fact = mutations.facts().*flag.flag;
+  for (const NamedFlag& flag : kFlagsOfRows) {
+    const Fact<bool>& fact = mutations.facts().*flag.member;
     for (const bool value : {false, true}) {
       if (!fact.depends_on_question() && fact(any) == value) continue;
       mutations.add(std::string(flag.name) + " = " + (value ? "true" : "false"),
-                    [&](BackendFacts& facts) { facts.*flag.flag = Fact<bool>(value); });
+                    [&](BackendFacts& facts) { facts.*flag.member = Fact<bool>(value); });
     }
   }
 }
