@@ -1,8 +1,7 @@
-// A million random questions: slow, so its own program.
+// A million random questions: slow, so its own program. What one selection takes is printed by
+// benchmarks/reference/selection_benchmark.cpp.
 
 #include <doctest/doctest.h>
-
-#include <ctime>
 
 #include "reference/registry/selection.h"
 #include "tests/reference/registry/random_question.h"
@@ -12,7 +11,6 @@ using namespace pagelab;
 namespace {
 
 constexpr int kNumQuestions = 1000000;
-constexpr double kMaxMicroseconds = 20;  // of one selection
 
 bool all_declined_have_reasons(const Selection& selection) {
   for (const DeclinedBackend& declined : selection.invalid) {
@@ -24,24 +22,18 @@ bool all_declined_have_reasons(const Selection& selection) {
 }  // namespace
 
 TEST_SUITE("a million questions") {
-  TEST_CASE("every one is answered in 20 us on average and nobody is declined without a reason") {
+  TEST_CASE("every one is answered and nobody is declined without a reason") {
     const BackendRegistry registry = BackendRegistry::of_attention();
     test::RandomQuestions questions(20261130);
-    std::clock_t ticks = 0;
     int num_bad = 0;
     for (int question_idx = 0; question_idx < kNumQuestions; ++question_idx) {
       const SelectionQuestion question = questions.next();
-      const std::clock_t start = std::clock();
       const Selection selection = select_attention_backend(question, std::nullopt, registry);
-      ticks += std::clock() - start;
       const bool is_answered =
           selection.selected.has_value() != selection.error.has_value() &&
           selection.candidates.size() == selection.valid.size() + selection.invalid.size();
       if (!is_answered || !all_declined_have_reasons(selection)) ++num_bad;
     }
     CHECK(num_bad == 0);
-    const double microseconds = 1e6 * static_cast<double>(ticks) / CLOCKS_PER_SEC / kNumQuestions;
-    MESSAGE(microseconds << " us of CPU time a selection");
-    CHECK(microseconds < kMaxMicroseconds);
   }
 }
