@@ -1,6 +1,6 @@
-// pagelab check: compiles a lesson's check against an answer, by default the lesson's own
-// exercise.h, and runs it. Compiling happens here and not in the build, so that an exercise with an
-// error in it stops nobody but its author.
+// pagelab check: compiles an answer, by default the lesson's own exercise.h, links it with the lesson's check,
+// and runs it. Compiling happens here and not in the build, so that an exercise with an error in it stops
+// nobody but its author.
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ struct CheckOptions {
   bool each = false;
 };
 
-/// How the build compiles a check; it wrote that down, a word a line. The check of a lesson about kernels knows
-/// no answer by itself, and was compiled with the build.
+/// How the build compiles an answer; it wrote that down, a word a line. A check knows no answer by itself, and
+/// was compiled with the build.
 struct Recipe {
   std::vector<std::string> compiler;         ///< path and flags
   std::vector<std::string> kernel_compiler;  ///< the same for kernels; empty if it makes none
@@ -46,7 +46,7 @@ std::ifstream open_recipe(const fs::path& path) {
   return file;
 }
 
-/// The object file of the check of a lesson about kernels.
+/// The object file of a lesson's check.
 std::string compiled_check(const Lesson& lesson) {
   std::ifstream file =
       open_recipe(fs::path(PAGELAB_BINARY_DIR) / "lessons" / lesson.name / "check_object.txt");
@@ -109,7 +109,7 @@ bool compile(const std::vector<std::string>& compiler,
   return run_program(command, output) == 0;
 }
 
-/// Compiles a lesson's check against an answer, and links it with our libraries.
+/// Compiles an answer, and links it with the lesson's check and our libraries.
 BuildEnd build_check(const Lesson& lesson,
                      const fs::path& answer,
                      const fs::path& program,
@@ -117,22 +117,21 @@ BuildEnd build_check(const Lesson& lesson,
   const Recipe recipe = read_recipe();
   const TemporaryFile object(program.string() + ".o");
   std::vector<std::string> link = recipe.compiler;
-  // A lesson about kernels has the answer in a source file of its own, compiled as kernels are.
+  // A lesson about kernels has the answer in a source file that is compiled as kernels are.
   const fs::path kernel_source = lesson.folder / "answer.cu";
-  if (fs::exists(kernel_source)) {
-    if (recipe.kernel_compiler.empty()) {
-      throw Error(
-          fmt::format("The check of lesson {} needs checked kernels, which this build of pagelab "
-                      "lacks: ThreadSanitizer excludes them. Configure another preset.",
-                      lesson.number));
-    }
-    if (!compile(recipe.kernel_compiler, kernel_source, answer, object.path, output)) {
-      return BuildEnd::kNotCompiled;
-    }
-    link.push_back(compiled_check(lesson));
-  } else if (!compile(recipe.compiler, lesson.folder / "check.cpp", answer, object.path, output)) {
-    return BuildEnd::kNotCompiled;
+  const bool has_kernels = fs::exists(kernel_source);
+  if (has_kernels && recipe.kernel_compiler.empty()) {
+    throw Error(
+        fmt::format("The check of lesson {} needs checked kernels, which this build of pagelab "
+                    "lacks: ThreadSanitizer excludes them. Configure another preset.",
+                    lesson.number));
   }
+  const bool is_compiled =
+      has_kernels
+          ? compile(recipe.kernel_compiler, kernel_source, answer, object.path, output)
+          : compile(recipe.compiler, lesson.folder / "answer.cpp", answer, object.path, output);
+  if (!is_compiled) return BuildEnd::kNotCompiled;
+  link.push_back(compiled_check(lesson));
   link.insert(link.end(), {object.path.string(), "-o", program.string()});
   link.insert(link.end(), recipe.libraries.begin(), recipe.libraries.end());
   return run_program(link, output) == 0 ? BuildEnd::kBuilt : BuildEnd::kNotLinked;

@@ -1,12 +1,13 @@
 # How lessons are built and their answers judged.
 
 # pagelab_add_lesson(NN_name [KERNELS] [LINK target ...]): the lesson in the folder of that name. Its example
-# becomes the program lesson_NN_name; its check is compiled against the solution, which must pass, and against
-# the wrong answers, each of which must be rejected in the task that its first line names ("// Wrong in task
-# 2: ..."). The exercise is compiled when `pagelab check` is called, so that a half-written one breaks no
-# build. KERNELS: an answer's kernels are in the lesson's answer.cu, the example's in its kernels.cu, if it has
-# one, or in what it LINKs. Such a lesson is about what the simulator's checks say, so where there are no
-# checked kernels it is not built.
+# becomes the program lesson_NN_name. Its check knows an answer only by the functions that answer.cpp tells of,
+# so it is compiled once, and linked with the solution, which must pass, and with the wrong answers, each of
+# which must be rejected in the task that its first line names ("// Wrong in task 2: ..."). The exercise is
+# compiled when `pagelab check` is called, so that a half-written one breaks no build. LINK: what example and
+# check need besides the reference. KERNELS: an answer's kernels are in the lesson's answer.cu, the example's in
+# its kernels.cu, if it has one, or in what it LINKs. Such a lesson is about what the simulator's checks say, so
+# where there are no checked kernels it is not built.
 function(pagelab_add_lesson name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "LINK")
   if(arg_KERNELS AND NOT PAGELAB_CHECKED_KERNELS)
@@ -39,22 +40,21 @@ function(pagelab_add_lesson name)
   add_test(NAME "lesson ${number}: the example prints example.txt"
     COMMAND sh -c "\"$0\" | diff -u \"$1\" -" $<TARGET_FILE:lesson_${name}> ${folder}/example.txt)
 
-  set(answer_source "${folder}/check.cpp")  # the check includes the answer,
-  if(arg_KERNELS)
-    # or knows it only by what answer.cu tells of it, and is compiled once.
-    set(answer_source "${folder}/answer.cu")
-    add_library(check_${name} OBJECT ${folder}/check.cpp)
-    target_precompile_headers(check_${name} REUSE_FROM lesson_checker)
-    target_link_libraries(check_${name}
-      PUBLIC lesson_checker reference pagelab_sanitizers PRIVATE pagelab_warnings)
-    # For `pagelab check`, which compiles the answer alone.
-    file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/lessons/${name}/check_object.txt"
-      CONTENT "$<TARGET_OBJECTS:check_${name}>\n")
-    if(TARGET pagelab_program)
-      add_dependencies(pagelab_program check_${name})
-    endif()
+  add_library(check_${name} OBJECT ${folder}/check.cpp)
+  target_precompile_headers(check_${name} REUSE_FROM lesson_checker)
+  target_link_libraries(check_${name}
+    PUBLIC lesson_checker ${arg_LINK} reference pagelab_sanitizers PRIVATE pagelab_warnings)
+  # For `pagelab check`, which compiles the answer alone.
+  file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/lessons/${name}/check_object.txt"
+    CONTENT "$<TARGET_OBJECTS:check_${name}>\n")
+  if(TARGET pagelab_program)
+    add_dependencies(pagelab_program check_${name})
   endif()
 
+  set(answer_source "${folder}/answer.cpp")
+  if(arg_KERNELS)
+    set(answer_source "${folder}/answer.cu")
+  endif()
   cmake_path(RELATIVE_PATH answer_source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE included)
   set(solution_source "${PROJECT_BINARY_DIR}/lessons/${name}/solution.cpp")
   file(CONFIGURE OUTPUT "${solution_source}" CONTENT "#include \"${included}\"\n" @ONLY)
@@ -74,14 +74,13 @@ function(pagelab_add_lesson_check name which source)
   add_library(${target}_answer OBJECT "${source}")
   target_link_libraries(${target}_answer PRIVATE pagelab_options pagelab_warnings)
   add_executable(${target} $<TARGET_OBJECTS:${target}_answer>)
-  if(TARGET check_${name})
+  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/answer.cu")
     target_link_libraries(${target}_answer PRIVATE pagelab_checked_kernel)
-    target_link_libraries(${target} PRIVATE check_${name})
   else()
     target_link_libraries(${target}_answer PRIVATE lesson_checker reference pagelab_sanitizers)
     target_precompile_headers(${target}_answer REUSE_FROM lesson_checker)
   endif()
-  target_link_libraries(${target} PRIVATE lesson_checker reference pagelab_sanitizers)
+  target_link_libraries(${target} PRIVATE check_${name} lesson_checker reference pagelab_sanitizers)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lessons/checks)
 endfunction()
 
@@ -96,7 +95,7 @@ function(pagelab_compose_wrong_answers name included result)
   set(lesson "lesson_${number}")
   file(STRINGS ${folder}/solution.h headers REGEX "^#include ")
   list(JOIN headers "\n" headers)
-  set(text "${headers}\n#include \"lessons/checker/wrong_answer.h\"\n\nnamespace pagelab::${lesson} {}\n")
+  set(text "${headers}\n#include \"lessons/${name}/answer.h\"\n#include \"lessons/checker/wrong_answer.h\"\n\nnamespace pagelab::${lesson} {}\n")
   set(names "")
   file(GLOB wrong_answers CONFIGURE_DEPENDS RELATIVE ${folder}/wrong ${folder}/wrong/*.h)
   foreach(wrong_answer IN LISTS wrong_answers)
@@ -106,11 +105,9 @@ namespace pagelab::${lesson}_${mistake} {
 using namespace pagelab::${lesson};
 }
 #define ${lesson} ${lesson}_${mistake}
-#define main ${mistake}
 #define PAGELAB_ANSWER \"lessons/${name}/wrong/${wrong_answer}\"
 #include \"${included}\"
 #undef ${lesson}
-#undef main
 #undef PAGELAB_ANSWER
 ")
     list(APPEND names ${mistake})
@@ -128,23 +125,18 @@ using namespace pagelab::${lesson};
       PASS_REGULAR_EXPRESSION "Task ${task}, [a-z_]+, (is not right yet|crashed|was stopped|is not done)")
   endforeach()
 
-  list(TRANSFORM names REPLACE "(.+)" "{\"\\1\", @\\1}" OUTPUT_VARIABLE entries)
+  # The namespace of what the check calls: kernels have one for each target that they are compiled for.
+  set(target_of_check "")
+  if(included MATCHES "\\.cu$")
+    set(target_of_check "::on_checked_simulator")
+  endif()
+  list(TRANSFORM names REPLACE "(.+)" "{\"\\1\", ${lesson}_\\1::answer}" OUTPUT_VARIABLE entries)
   list(JOIN entries ",\n    " entries)
-  if(TARGET check_${name})
-    string(REGEX REPLACE "@([a-z0-9_]+)" "${lesson}_\\1::answer" entries "${entries}")
-    string(APPEND text "
-pagelab::${lesson}::Answer pagelab::${lesson}::on_checked_simulator::answer() {
+  string(APPEND text "
+pagelab::${lesson}::Answer pagelab::${lesson}${target_of_check}::answer() {
   return lessons::wrong_answer<Answer (*)()>({\n    ${entries}})();
 }
 ")
-  else()
-    string(REPLACE "@" "" entries "${entries}")
-    string(APPEND text "
-int main(int argc, char** argv) {
-  return pagelab::lessons::wrong_answer<int (*)(int, char**)>({\n    ${entries}})(argc, argv);
-}
-")
-  endif()
   set(source "${PROJECT_BINARY_DIR}/lessons/${name}/wrong_answers.cpp")
   file(CONFIGURE OUTPUT "${source}" CONTENT "${text}" @ONLY)
   set(${result} "${source}" PARENT_SCOPE)

@@ -1,17 +1,17 @@
-// Judges an answer to the exercise of lesson 01; PAGELAB_ANSWER is its path. Expected numbers are
-// computed here in long double (11 bits more than double), or by hand where a comment says so.
-// What an answer may be off by is derived: operations may come in any order, so a sum of n terms
-// may lose n roundoffs of the sum of their magnitudes; twice that, for what is of second order.
-
-#include "lessons/checker/checker.h"
-#include "lessons/checker/random_data.h"
-#include PAGELAB_ANSWER
+// Judges an answer to the exercise of lesson 01. Expected numbers are computed here in long double (11
+// bits more than double), or by hand where a comment says so. What an answer may be off by is derived:
+// operations may come in any order, so a sum of n terms may lose n roundoffs of the sum of their
+// magnitudes; twice that, for what is of second order.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "lessons/01_contiguous_attention/answer.h"
+#include "lessons/checker/checker.h"
+#include "lessons/checker/random_data.h"
 
 namespace pagelab::lesson_01 {
 namespace {
@@ -20,6 +20,8 @@ using lessons::kRoundoff;
 using lessons::RandomData;
 using lessons::show;
 using lessons::TaskCheck;
+
+const Answer kAnswer = answer();
 
 using LongRow = std::vector<long double>;
 
@@ -82,7 +84,8 @@ void check_scores_of(TaskCheck& task) {
                      " (random with seed " + show(head_size) + ")",
                  "A score is the sum of query[d] * key[d] over all d, times the scale.");
       const Expected expected = expected_scores(query, keys, scale);
-      task.expect_close("scores", scores_of(query, keys, scale), expected.values, expected.allowed);
+      task.expect_close("scores", kAnswer.scores_of(query, keys, scale), expected.values,
+                        expected.allowed);
     }
   }
 }
@@ -98,7 +101,7 @@ void judge_softmax(TaskCheck& task,
     const double allowed = relative_error_of_weights(scores) * static_cast<double>(weight);
     expected.allowed.push_back(allowed + std::numeric_limits<double>::min());
   }
-  task.expect_close("weights", softmax(scores), expected.values, expected.allowed);
+  task.expect_close("weights", kAnswer.softmax(scores), expected.values, expected.allowed);
 }
 
 void check_softmax(TaskCheck& task) {
@@ -146,7 +149,7 @@ void check_weighted_values(TaskCheck& task) {
         expected.values.push_back(static_cast<double>(sum));
         expected.allowed.push_back(static_cast<double>(2 * (num_keys + 1) * kRoundoff * magnitude));
       }
-      task.expect_close("output", weighted_values(weights, values), expected.values,
+      task.expect_close("output", kAnswer.weighted_values(weights, values), expected.values,
                         expected.allowed);
     }
   }
@@ -168,8 +171,9 @@ void check_is_visible(TaskCheck& task) {
                      "query " + show(query_idx) + " of " + show(num_queries) + ", key " +
                          show(key_idx) + " of " + show(num_keys),
                      hint);
-          task.expect_equal("visible:", is_visible(query_idx, num_queries, key_idx, num_keys),
-                            key_idx < num_visible);
+          task.expect_equal(
+              "visible:", kAnswer.is_visible(query_idx, num_queries, key_idx, num_keys),
+              key_idx < num_visible);
         }
       }
     }
@@ -212,7 +216,7 @@ void judge_attention(TaskCheck& task,
              "queries " + show(queries) + ", keys " + show(keys) + ", values " + show(values) +
                  ", scale " + show(scale) + origin,
              hint);
-  const Rows got = causal_attention(queries, keys, values, scale);
+  const Rows got = kAnswer.causal_attention(queries, keys, values, scale);
   task.expect_equal("rows of output:", static_cast<int>(got.size()),
                     static_cast<int>(queries.size()));
   std::size_t num_visible = keys.size();
@@ -261,7 +265,7 @@ void check_causal_attention(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_01;
-  pagelab::lessons::Checker checker("01", "contiguous attention", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("01", "contiguous attention", kAnswer.path);
   checker.add_task("scores_of", check_scores_of);
   checker.add_task("softmax", check_softmax);
   checker.add_task("weighted_values", check_weighted_values);

@@ -7,15 +7,12 @@
 #include <cmath>
 #include <vector>
 
+#include "lessons/01_contiguous_attention/answer.h"
 #include "lessons/checker/not_solved.h"
 
 namespace pagelab::lesson_01 {
 
 using lessons::NotSolved;
-
-using Row =
-    std::vector<double>;  ///< one query, key or value: [head_size]; or a number a key: [num_keys]
-using Rows = std::vector<Row>;  ///< queries, keys or values: [how many][head_size]
 
 /// How well each key fits the query: scale times their dot product.
 /// \param query  [head_size]

@@ -5,14 +5,12 @@
 #include <cmath>
 #include <vector>
 
+#include "lessons/01_contiguous_attention/answer.h"
 #include "lessons/checker/not_solved.h"
 
 namespace pagelab::lesson_01 {
 
 using lessons::NotSolved;
-
-using Row = std::vector<double>;
-using Rows = std::vector<Row>;
 
 inline Row scores_of(const Row& query, const Rows& keys, double scale) {
   Row scores;

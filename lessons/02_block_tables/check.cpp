@@ -1,10 +1,5 @@
-// Judges an answer to the exercise of lesson 02; PAGELAB_ANSWER is its path. Expected slots are
-// counted off block by block, with no division; expected outputs are attend()'s, over keys and
-// values in a row.
-
-#include "lessons/checker/checker.h"
-#include "lessons/checker/random_data.h"
-#include PAGELAB_ANSWER
+// Judges an answer to the exercise of lesson 02. Expected slots are counted off block by block, with no
+// division; expected outputs are attend()'s, over keys and values in a row.
 
 #include <algorithm>
 #include <cmath>
@@ -12,12 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "lessons/02_block_tables/answer.h"
+#include "lessons/checker/checker.h"
+#include "lessons/checker/random_data.h"
+
 namespace pagelab::lesson_02 {
 namespace {
 
 using lessons::RandomData;
 using lessons::show;
 using lessons::TaskCheck;
+
+const Answer kAnswer = answer();
 
 /// One sequence and where its blocks lie.
 struct Placement {
@@ -94,7 +95,7 @@ void check_choose_block_table(TaskCheck& task) {
                    ", free_blocks " + show(free_blocks),
                hint);
     std::vector<int> chosen =
-        choose_block_table(placement.seq_len, placement.block_size, free_blocks);
+        kAnswer.choose_block_table(placement.seq_len, placement.block_size, free_blocks);
     const std::string got = "blocks " + show(chosen);
     task.expect(static_cast<int>(chosen.size()) == needed,
                 "as many blocks as it needs, " + show(needed), got);
@@ -121,7 +122,7 @@ void check_slot_of(TaskCheck& task) {
       const bool at_boundary = position % placement.block_size == 0;
       task.input(placement.seq_len, describe(placement) + ", position " + show(position),
                  at_boundary ? hint_at_boundary : hint_inside);
-      task.expect_equal("slot", slot_of(block_table, position, placement.block_size),
+      task.expect_equal("slot", kAnswer.slot_of(block_table, position, placement.block_size),
                         slots[position]);
     }
   }
@@ -143,9 +144,10 @@ void check_slot_mapping_of(TaskCheck& task) {
                  hint);
       const std::vector<std::int64_t> expected(slots.begin() + num_computed,
                                                slots.begin() + seq_len);
-      task.expect_equal("slots",
-                        slot_mapping_of(block_table, num_computed, num_new, placement.block_size),
-                        expected);
+      task.expect_equal(
+          "slots",
+          kAnswer.slot_mapping_of(block_table, num_computed, num_new, placement.block_size),
+          expected);
     }
   }
 }
@@ -158,8 +160,8 @@ void check_gather(TaskCheck& task) {
     RandomData random(placement.seq_len);
     const Rows rows = random.rows(placement.seq_len, 2);
     task.input(placement.seq_len, describe(placement), hint);
-    const Rows got = gather(cache_with(placement, rows), BlockTableRow(placement.blocks),
-                            placement.seq_len, placement.block_size);
+    const Rows got = kAnswer.gather(cache_with(placement, rows), BlockTableRow(placement.blocks),
+                                    placement.seq_len, placement.block_size);
     task.expect_equal("rows", got, rows);
   }
 }
@@ -187,7 +189,7 @@ void check_attend_in_place(TaskCheck& task) {
                               cache_with(placement, values)};
     const BlockTableRow block_table(placement.blocks);
     task.input(placement.seq_len, describe(placement) + ", query " + show(query), hint);
-    const Row got = attend_in_place(query, cache, block_table, placement.seq_len);
+    const Row got = kAnswer.attend_in_place(query, cache, block_table, placement.seq_len);
     task.expect_equal("output", got, attend(query, keys, values));
     task.cost(cost_of(placement, block_table.lookups()));
   }
@@ -198,7 +200,7 @@ void check_attend_in_place(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_02;
-  pagelab::lessons::Checker checker("02", "block tables", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("02", "block tables", kAnswer.path);
   checker.add_task("choose_block_table", check_choose_block_table);
   checker.add_task("slot_of", check_slot_of);
   checker.add_task("slot_mapping_of", check_slot_mapping_of);

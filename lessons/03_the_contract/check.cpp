@@ -1,16 +1,15 @@
-// Judges an answer to the exercise of lesson 03; PAGELAB_ANSWER is its path. Expected arrays are counted
-// off token by token; the sentence behind each mistake is that of pagelab's own validate, which also has
-// to agree that a batch made wrong on purpose is wrong.
-
-#include "lessons/checker/checker.h"
-#include "lessons/checker/random_data.h"
-#include PAGELAB_ANSWER
+// Judges an answer to the exercise of lesson 03. Expected arrays are counted off token by token; the
+// sentence behind each mistake is that of pagelab's own validate, which also has to agree that a batch
+// made wrong on purpose is wrong.
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "lessons/03_the_contract/answer.h"
+#include "lessons/checker/checker.h"
+#include "lessons/checker/random_data.h"
 #include "reference/contract/validate.h"
 
 namespace pagelab::lesson_03 {
@@ -19,6 +18,8 @@ namespace {
 using lessons::RandomData;
 using lessons::show;
 using lessons::TaskCheck;
+
+const Answer kAnswer = answer();
 
 /// A step as the scheduler decided it.
 struct Scheduled {
@@ -141,7 +142,7 @@ void check_query_start_loc_of(TaskCheck& task) {
                "A running total that begins with 0: one entry more than there are requests. What "
                "is in the "
                "cache already is not in this batch.");
-    task.expect_equal("query_start_loc", query_start_loc_of(step.requests),
+    task.expect_equal("query_start_loc", kAnswer.query_start_loc_of(step.requests),
                       expected_metadata(step).query_start_loc);
   }
 }
@@ -151,7 +152,8 @@ void check_seq_lens_of(TaskCheck& task) {
     task.input(
         step.num_tokens, describe(step),
         "A new token attends to the computed tokens, to the new ones before it, and to itself.");
-    task.expect_equal("seq_lens", seq_lens_of(step.requests), expected_metadata(step).seq_lens);
+    task.expect_equal("seq_lens", kAnswer.seq_lens_of(step.requests),
+                      expected_metadata(step).seq_lens);
   }
 }
 
@@ -162,7 +164,7 @@ void check_slot_mapping_of(TaskCheck& task) {
                "request's "
                "blocks. What belongs to no request must be stored nowhere.");
     task.expect_equal("slot_mapping",
-                      slot_mapping_of(step.requests, step.block_size, step.num_tokens),
+                      kAnswer.slot_mapping_of(step.requests, step.block_size, step.num_tokens),
                       expected_metadata(step).slot_mapping);
   }
 }
@@ -189,7 +191,7 @@ void check_build_metadata(TaskCheck& task) {
         "The block table has a row for each request and as many columns as the longest row needs "
         "for computed and new tokens together; BlockTable::from_rows makes one.");
     const CommonAttentionMetadata got =
-        build_metadata(step.requests, step.block_size, step.num_tokens);
+        kAnswer.build_metadata(step.requests, step.block_size, step.num_tokens);
     task.expect_equal("query_start_loc", got.query_start_loc, expected.query_start_loc);
     task.expect_equal("seq_lens", got.seq_lens, expected.seq_lens);
     task.expect_equal("slot_mapping", got.slot_mapping, expected.slot_mapping);
@@ -297,7 +299,7 @@ void judge_find_mistake(TaskCheck& task, const Scheduled& step, const Broken& br
           ? "A slot of kNoSlot stores nothing, and entries of a row that its length does not reach "
             "are never read: both are legal."
           : "validate says: " + *sentence);
-  const Mistake got = find_mistake(broken.metadata, step.num_blocks, step.block_size);
+  const Mistake got = kAnswer.find_mistake(broken.metadata, step.num_blocks, step.block_size);
   task.expect(got == broken.mistake, to_string(broken.mistake), to_string(got));
 }
 
@@ -332,7 +334,7 @@ void check_find_mistake(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_03;
-  pagelab::lessons::Checker checker("03", "the contract", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("03", "the contract", kAnswer.path);
   checker.add_task("query_start_loc_of", check_query_start_loc_of);
   checker.add_task("seq_lens_of", check_seq_lens_of);
   checker.add_task("slot_mapping_of", check_slot_mapping_of);

@@ -1,16 +1,16 @@
-// Judges an answer to the exercise of lesson 04; PAGELAB_ANSWER is its path. Expected numbers are
-// computed here in long double (11 bits more than double), with the maximum first, or by hand where a
-// comment says so. What an answer may be off by is derived beside each.
-
-#include "lessons/checker/checker.h"
-#include "lessons/checker/random_data.h"
-#include PAGELAB_ANSWER
+// Judges an answer to the exercise of lesson 04. Expected numbers are computed here in long double (11
+// bits more than double), with the maximum first, or by hand where a comment says so. What an answer may
+// be off by is derived beside each.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
+
+#include "lessons/04_online_softmax_and_merging/answer.h"
+#include "lessons/checker/checker.h"
+#include "lessons/checker/random_data.h"
 
 namespace pagelab::lesson_04 {
 namespace {
@@ -19,6 +19,8 @@ using lessons::kRoundoff;
 using lessons::RandomData;
 using lessons::show;
 using lessons::TaskCheck;
+
+const Answer kAnswer = answer();
 
 /// Both sums over all keys, with the maximum taken out, and the same with every term's magnitude.
 struct Sums {
@@ -89,7 +91,7 @@ void judge_add_key(TaskCheck& task,
   const int head_size = static_cast<int>(values[0].size());
   task.input(static_cast<std::int64_t>(scores.size()), describe(scores, values, origin), hint);
   RunningState state = no_keys_yet(head_size);
-  for (std::size_t i = 0; i < scores.size(); ++i) add_key(state, scores[i], values[i]);
+  for (std::size_t i = 0; i < scores.size(); ++i) kAnswer.add_key(state, scores[i], values[i]);
   const Sums sums = sums_of(scores, values, head_size);
   task.expect_equal("m", state.m, sums.m);
   const double error = relative_error(sums);
@@ -168,7 +170,7 @@ void judge_finish(TaskCheck& task, std::int64_t size, const RunningState& state,
     allowed_lse =
         kRoundoff * static_cast<double>(6 * std::abs(log_of_l) + 2 * std::abs(state.m + log_of_l));
   }
-  expect_state(task, finish(state), expected, allowed, allowed_lse);
+  expect_state(task, kAnswer.finish(state), expected, allowed, allowed_lse);
 }
 
 void check_finish(TaskCheck& task) {
@@ -246,7 +248,7 @@ void judge_merge(TaskCheck& task,
   task.input(size, "a " + describe(a) + ", b " + describe(b), hint);
   const AttentionState expected = exact_merge({a, b}, a.output.size());
   const MergeError error = merge_error({a, b}, expected);
-  expect_state(task, merge_states(a, b), expected, error.output, error.lse);
+  expect_state(task, kAnswer.merge_states(a, b), expected, error.output, error.lse);
 }
 
 void check_merge_states(TaskCheck& task) {
@@ -290,11 +292,11 @@ void check_natural_lse(TaskCheck& task) {
                hint);
     const double expected = std::log(sum);
     // log2 was rounded, the constant is, the product is, and each logarithm is good to 2 roundoffs.
-    task.expect_close("natural lse", natural_lse(std::log2(sum)), expected,
+    task.expect_close("natural lse", kAnswer.natural_lse(std::log2(sum)), expected,
                       2 * 6 * kRoundoff * std::abs(expected));
   }
   task.input(++size, "lse_base_2 -inf", "No keys are no keys in any base.");
-  task.expect_equal("natural lse", natural_lse(kMinusInfinity), kMinusInfinity);
+  task.expect_equal("natural lse", kAnswer.natural_lse(kMinusInfinity), kMinusInfinity);
 }
 
 void judge_merge_all(TaskCheck& task,
@@ -308,7 +310,7 @@ void judge_merge_all(TaskCheck& task,
              hint);
   const AttentionState expected = exact_merge(parts, head_size);
   const MergeError error = merge_error(parts, expected);
-  expect_state(task, merge_all(parts, head_size), expected, error.output, error.lse);
+  expect_state(task, kAnswer.merge_all(parts, head_size), expected, error.output, error.lse);
 }
 
 /// Attention over ten keys, whole and from parts of a length, with a hidden one among them.
@@ -323,8 +325,8 @@ void judge_parts_of_keys(TaskCheck& task, std::size_t part_len) {
   for (std::size_t first = 0; first < num_keys; first += part_len) {
     RunningState state = no_keys_yet(3);
     const std::size_t end = std::min(first + part_len, num_keys);
-    for (std::size_t i = first; i < end; ++i) add_key(state, scores[i], values[i]);
-    parts.push_back(finish(state));
+    for (std::size_t i = first; i < end; ++i) kAnswer.add_key(state, scores[i], values[i]);
+    parts.push_back(kAnswer.finish(state));
   }
   task.input(static_cast<std::int64_t>(num_keys),
              "parts of " + show(static_cast<int>(part_len)) + " keys of " +
@@ -339,7 +341,7 @@ void judge_parts_of_keys(TaskCheck& task, std::size_t part_len) {
     error.output[d] += of_parts * static_cast<double>(sums.magnitude[d] / sums.l);
   }
   error.lse += of_parts;
-  expect_state(task, merge_all(parts, 3), expected, error.output, error.lse);
+  expect_state(task, kAnswer.merge_all(parts, 3), expected, error.output, error.lse);
 }
 
 void check_merge_all(TaskCheck& task) {
@@ -364,7 +366,7 @@ void check_merge_all(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_04;
-  pagelab::lessons::Checker checker("04", "online softmax and merging", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("04", "online softmax and merging", kAnswer.path);
   checker.add_task("add_key", check_add_key);
   checker.add_task("finish", check_finish);
   checker.add_task("merge_states", check_merge_states);

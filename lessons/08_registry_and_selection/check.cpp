@@ -1,12 +1,11 @@
-// Judges an answer to the exercise of lesson 08; PAGELAB_ANSWER is its path. The ten choices are vLLM's own,
-// lines of tests/golden/registry/selection.jsonl; reasons are those of pagelab's validate_configuration, which
+// Judges an answer to the exercise of lesson 08. The ten choices are vLLM's own, lines of
+// tests/golden/registry/selection.jsonl; reasons are those of pagelab's validate_configuration, which
 // agrees with every line there; what TINY_ATTN has to say is written out by hand.
-
-#include "lessons/checker/checker.h"
-#include PAGELAB_ANSWER
 
 #include <algorithm>
 
+#include "lessons/08_registry_and_selection/answer.h"
+#include "lessons/checker/checker.h"
 #include "reference/registry/catalogue.h"
 #include "reference/registry/kv_cache_dtypes.h"
 #include "reference/registry/priorities.h"
@@ -20,6 +19,8 @@ namespace {
 
 using lessons::show;
 using lessons::TaskCheck;
+
+const Answer kAnswer = answer();
 
 const BackendRegistry kRegistry = BackendRegistry::of_attention();
 
@@ -81,7 +82,7 @@ void judge_prediction(TaskCheck& task, const NamedLayer& layer, const std::strin
 }
 
 void check_predict_choices(TaskCheck& task) {
-  const std::vector<std::string> answers = predict_choices();
+  const std::vector<std::string> answers = kAnswer.predict_choices();
   const std::vector<NamedLayer> layers = ten_layers();
   task.input(1, "ten_layers()", "A name for each, or kNobody.");
   task.expect_equal("as many answers:", static_cast<std::int64_t>(answers.size()),
@@ -194,7 +195,7 @@ void check_validate_configuration(TaskCheck& task) {
     const auto size = static_cast<std::int64_t>(asked.reasons.size());
     task.input(size, input, "");
     const std::vector<std::string> got =
-        lesson_08::validate_configuration(*asked.facts, asked.question);
+        kAnswer.validate_configuration(*asked.facts, asked.question);
     task.input(size, input, hint_for(got, asked.reasons));
     task.expect(got == asked.reasons, "reasons " + python_list(asked.reasons),
                 "reasons " + python_list(got));
@@ -252,7 +253,7 @@ void check_repair(TaskCheck& task) {
                    "would go away with. A backend that is forced is asked as the others are; one "
                    "that accepts may "
                    "stand behind another.");
-    const std::optional<Settings> settings = repair(report);
+    const std::optional<Settings> settings = kAnswer.repair(report);
     if (!settings.has_value()) {
       task.expect(!has_repair(report), "settings: there are some", "none");
       continue;
@@ -308,7 +309,7 @@ void check_register_tiny_attn(TaskCheck& task) {
   BackendRegistry registry = BackendRegistry::of_attention();
   task.input(0, "a fresh registry",
              "A new name becomes a new member; a known one would be replaced.");
-  register_tiny_attn(registry);
+  kAnswer.register_tiny_attn(registry);
   std::vector<std::string> members = kRegistry.names();
   for (const std::string& member : members) {
     task.expect(!registry.is_overridden(member), "the other members as they were",
@@ -340,7 +341,7 @@ void check_register_tiny_attn(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_08;
-  pagelab::lessons::Checker checker("08", "registry and selection", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("08", "registry and selection", kAnswer.path);
   checker.add_task("predict_choices", check_predict_choices);
   checker.add_task("validate_configuration", check_validate_configuration);
   checker.add_task("repair", check_repair);

@@ -1,16 +1,15 @@
-// Judges an answer to the exercise of lesson 09; PAGELAB_ANSWER is its path. Strides are expected as one finds
-// them by walking through the memory element by element, and for NHD and HND as pagelab's own cache has them;
-// splits are vLLM's, lines of the table that reorder.jsonl is; pages are counted off token by token.
-
-#include "lessons/checker/checker.h"
-#include "lessons/checker/random_data.h"
-#include PAGELAB_ANSWER
+// Judges an answer to the exercise of lesson 09. Strides are expected as one finds them by walking through
+// the memory element by element, and for NHD and HND as pagelab's own cache has them; splits are vLLM's,
+// lines of the table that reorder.jsonl is; pages are counted off token by token.
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
+#include "lessons/09_what_a_backend_provides/answer.h"
+#include "lessons/checker/checker.h"
+#include "lessons/checker/random_data.h"
 #include "reference/cache/kv_cache.h"
 
 namespace pagelab::lesson_09 {
@@ -19,6 +18,8 @@ namespace {
 using lessons::RandomData;
 using lessons::show;
 using lessons::TaskCheck;
+
+const Answer kAnswer = answer();
 
 std::string to_string(const CacheShape& shape) {
   return "[" + show(shape.num_blocks) + ", " + show(shape.heads) + ", " + show(shape.states) +
@@ -65,7 +66,8 @@ void check_kv_cache_shape(TaskCheck& task) {
               "of that row."
             : "[B, H, N, C]: blocks, KV heads, tokens of a block, and in each row a key and "
               "its value.");
-    const CacheShape got = kv_cache_shape(layer, shape_case.num_blocks, shape_case.block_size);
+    const CacheShape got =
+        kAnswer.kv_cache_shape(layer, shape_case.num_blocks, shape_case.block_size);
     task.expect(got == shape_case.expected, to_string(shape_case.expected), to_string(got));
   }
 }
@@ -129,7 +131,7 @@ void check_strides_of(TaskCheck& task) {
               " layers of [B, H, N, C] = " + to_string(sizes.shape),
           "The last letter has stride 1. A step along another axis passes over everything that the "
           "letters behind it span: the product of their sizes.");
-      const CacheStrides got = strides_of(layout, sizes.num_layers, sizes.shape);
+      const CacheStrides got = kAnswer.strides_of(layout, sizes.num_layers, sizes.shape);
       task.expect(got == expected, to_string(expected), to_string(got));
     }
   }
@@ -164,7 +166,7 @@ void check_split(TaskCheck& task) {
                "Each part is a slice: the second begins with the first request that is too long, "
                "and has all "
                "that follow, short ones too. A decode may have several tokens, or none.");
-    const BatchSplit got = split_decodes_and_prefills(common, line.threshold);
+    const BatchSplit got = kAnswer.split_decodes_and_prefills(common, line.threshold);
     task.expect(got == line.expected, to_string(line.expected), to_string(got));
   }
 }
@@ -263,7 +265,7 @@ void check_build(TaskCheck& task) {
     const std::string text = describe(batch);
     const FlashInferMetadata expected = expected_metadata(batch);
     task.input(size, text, "split_decodes_and_prefills, with a threshold of 1.");
-    const FlashInferMetadata got = build(common_of(batch), batch.page_size);
+    const FlashInferMetadata got = kAnswer.build(common_of(batch), batch.page_size);
     task.expect(got.split == expected.split, to_string(expected.split), to_string(got.split));
     task.input(
         size, text,
@@ -290,7 +292,7 @@ void check_build(TaskCheck& task) {
 
 int main(int argc, char** argv) {
   using namespace pagelab::lesson_09;
-  pagelab::lessons::Checker checker("09", "what a backend provides", PAGELAB_ANSWER);
+  pagelab::lessons::Checker checker("09", "what a backend provides", kAnswer.path);
   checker.add_task("kv_cache_shape", check_kv_cache_shape);
   checker.add_task("strides_of", check_strides_of);
   checker.add_task("split_decodes_and_prefills", check_split);
