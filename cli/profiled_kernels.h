@@ -60,7 +60,7 @@ ProfiledKernel profiled_kernel(const std::string& name);
 
 // Parts of the list.
 
-/// cache_write, paged_decode, paged_prefill and unified.
+/// cache_write, paged_decode, paged_prefill, cascade, unified and flex.
 void add_attention_kernels(std::vector<ProfiledKernel>& kernels);
 /// The ladders to learn from.
 void add_ladders(std::vector<ProfiledKernel>& kernels);

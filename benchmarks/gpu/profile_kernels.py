@@ -16,25 +16,37 @@ import pathlib
 import subprocess
 import sys
 
-# What is compared: a name, kind and count of the simulator, and the metrics of ncu that add up to it.
+# What is compared: a name, kind and count of the simulator (several: their sum), and the metrics of ncu that
+# add up to it. ncu's global loads include asynchronous copies.
 COMPARED = [
-    ("global load requests", ("global load", "requests"), ["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]),
-    ("global load sectors", ("global load", "sectors"), ["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]),
-    ("global store requests", ("global store", "requests"), ["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"]),
-    ("global store sectors", ("global store", "sectors"), ["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]),
-    ("global atomic requests", ("global atomic", "requests"),
+    ("global load requests", [("global load", "requests"), ("async copy", "requests")],
+     ["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]),
+    ("global load sectors", [("global load", "sectors"), ("async copy", "sectors")],
+     ["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"]),
+    ("global store requests", [("global store", "requests")], ["l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"]),
+    ("global store sectors", [("global store", "sectors")], ["l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"]),
+    ("global atomic requests", [("global atomic", "requests")],
      ["l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum"]),
-    ("global atomic sectors", ("global atomic", "sectors"),
+    ("global atomic sectors", [("global atomic", "sectors")],
      ["l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum", "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum"]),
-    ("shared load requests", ("shared load", "requests"), ["smsp__inst_executed_op_shared_ld.sum"]),
-    ("shared load wavefronts", ("shared load", "wavefronts"), ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
-    ("shared load conflicts", ("shared load", "conflicts"), ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"]),
-    ("shared store requests", ("shared store", "requests"), ["smsp__inst_executed_op_shared_st.sum"]),
-    ("shared store wavefronts", ("shared store", "wavefronts"), ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]),
-    ("shared store conflicts", ("shared store", "conflicts"), ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"]),
-    ("shared atomic requests", ("shared atomic", "requests"), ["smsp__inst_executed_op_shared_atom.sum"]),
-    ("shared atomic wavefronts", ("shared atomic", "wavefronts"), ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"]),
-    ("shared atomic conflicts", ("shared atomic", "conflicts"), ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum"]),
+    ("async copies", [("async copy", "requests")], ["smsp__inst_executed_op_ldgsts.sum"]),
+    ("shared load requests", [("shared load", "requests")], ["smsp__inst_executed_op_shared_ld.sum"]),
+    ("shared load wavefronts", [("shared load", "wavefronts")],
+     ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"]),
+    ("shared load conflicts", [("shared load", "conflicts")],
+     ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"]),
+    ("shared store requests", [("shared store", "requests")], ["smsp__inst_executed_op_shared_st.sum"]),
+    ("shared store wavefronts", [("shared store", "wavefronts")],
+     ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]),
+    ("shared store conflicts", [("shared store", "conflicts")],
+     ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"]),
+    ("shared atomic requests", [("shared atomic", "requests")], ["smsp__inst_executed_op_shared_atom.sum"]),
+    ("shared atomic wavefronts", [("shared atomic", "wavefronts")],
+     ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum"]),
+    ("shared atomic conflicts", [("shared atomic", "conflicts")],
+     ["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_atom.sum"]),
+    ("ldmatrix", [("ldmatrix", None)], ["smsp__inst_executed_op_ldsm.sum"]),
+    ("mma", [("mma", None)], ["sm__inst_executed_pipe_tensor_op_hmma.sum"]),
 ]
 # Where the compilers or the counters differ, and why; docs/counters.md says more.
 SWITCHED_OFF = "ncu counts instructions that a predicate switches off for the whole warp"
@@ -110,13 +122,19 @@ def extent(text):
     return [int(part) for part in text.strip("()").split(",")]
 
 
+def count_of(totals, kind, count):
+    """A count of the simulator; words such as ldmatrix have only one, and `count` is None."""
+    counts = totals.get(kind, 0)
+    return counts.get(count, 0) if isinstance(counts, dict) else counts
+
+
 def rows_of_launch(kernel, label, launch, measured):
     """(kernel, launch, what, simulator, ncu, difference)"""
-    for what, (kind, count), metrics in COMPARED:
+    for what, counts, metrics in COMPARED:
         values = [number(measured.get(metric)) for metric in metrics]
         if all(value is None for value in values):
             continue
-        simulated = launch["totals"].get(kind, {}).get(count, 0)
+        simulated = sum(count_of(launch["totals"], kind, count) for kind, count in counts)
         total = sum(value for value in values if value is not None)
         if simulated == 0 and total == 0:
             continue

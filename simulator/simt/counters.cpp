@@ -72,9 +72,18 @@ struct LaneAccess {
 // global and others to shared memory.
 struct AlikeLanes {
   const LaneAccess* first = nullptr;
-  MemoryRequest request;
+  unsigned int mask = 0;
+  std::uint64_t bytes = 0;    // of all of them
+  MemoryRequest request;      // kAsyncCopy: of the lanes that read something
   MemoryRequest destination;  // kAsyncCopy
 };
+
+// Lanes of one copy may read less than they write, or nothing, and fill up with zeros.
+bool are_alike(const LaneAccess& one, const LaneAccess& other) {
+  if (one.kind != other.kind) return false;
+  if (one.kind == MemoryKind::kAsyncCopy) return one.shared_bytes == other.shared_bytes;
+  return one.bytes == other.bytes;
+}
 
 AlikeLanes alike_lanes(const WarpExchange& lanes, unsigned int candidates) {
   AlikeLanes alike;
@@ -82,14 +91,18 @@ AlikeLanes alike_lanes(const WarpExchange& lanes, unsigned int candidates) {
     const int lane_idx = __builtin_ctz(rest);
     const LaneAccess& access = *static_cast<const LaneAccess*>(lanes.in[lane_idx]);
     if (alike.first == nullptr) alike.first = &access;
-    if (access.kind != alike.first->kind || access.bytes != alike.first->bytes) continue;
+    if (!are_alike(access, *alike.first)) continue;
+    alike.mask |= 1u << lane_idx;
+    alike.bytes += access.bytes;
     alike.request.addresses[lane_idx] = access.address;
     alike.destination.addresses[lane_idx] = access.shared_address;
-    alike.request.mask |= 1u << lane_idx;
+    if (access.bytes > 0) alike.request.mask |= 1u << lane_idx;
   }
-  alike.request.bytes = alike.first->bytes;
+  const bool is_copy = alike.first->kind == MemoryKind::kAsyncCopy;
+  // A source lies at a multiple of what the copy writes: as much of it as is read is in one sector.
+  alike.request.bytes = is_copy ? alike.first->shared_bytes : alike.first->bytes;
   alike.destination.bytes = alike.first->shared_bytes;
-  alike.destination.mask = alike.request.mask;
+  alike.destination.mask = alike.mask;
   return alike;
 }
 
@@ -117,9 +130,21 @@ MemoryCounts counts_of(MemoryKind kind, const MemoryRequest& request) {
     counts.conflicts = work.conflicts;
   } else if (kind == MemoryKind::kGlobalAtomic) {
     counts.sectors = atomic_sectors_of(request);
-  } else if (request.bytes > 0) {
+  } else {
     counts.sectors = sectors_of(request);
   }
+  return counts;
+}
+
+MemoryCounts counts_of_copy(const AlikeLanes& lanes) {
+  MemoryCounts counts;
+  counts.requests = 1;
+  counts.lanes = static_cast<std::uint64_t>(__builtin_popcount(lanes.mask));
+  counts.bytes = lanes.bytes;
+  counts.sectors = sectors_of(lanes.request);
+  const SharedWork work = shared_work_of(lanes.destination);
+  counts.wavefronts = work.wavefronts;
+  counts.conflicts = work.conflicts;
   return counts;
 }
 
@@ -128,10 +153,7 @@ void count_pieces(AlikeLanes lanes, Counters& counters) {
   const MemoryKind kind = lanes.first->kind;
   MemoryCounts& counts = counters.memory[static_cast<std::size_t>(kind)];
   if (kind == MemoryKind::kAsyncCopy) {
-    counts += counts_of(kind, lanes.request);
-    const SharedWork work = shared_work_of(lanes.destination);
-    counts.wavefronts += work.wavefronts;
-    counts.conflicts += work.conflicts;
+    counts += counts_of_copy(lanes);
     return;
   }
   const std::size_t bytes = lanes.request.bytes;
@@ -147,7 +169,7 @@ void count_request(const void*, const WarpExchange& lanes) {
   for (unsigned int rest = lanes.mask; rest != 0;) {
     const AlikeLanes alike = alike_lanes(lanes, rest);
     count_pieces(alike, (*counters_of_pc)[alike.first->pc]);
-    rest &= ~alike.request.mask;
+    rest &= ~alike.mask;
   }
 }
 

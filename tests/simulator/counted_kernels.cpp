@@ -184,10 +184,10 @@ __global__ void activemasks(const float* x, unsigned int* masks) {
   masks[32 + t] = __activemask();
 }
 
-__global__ void async_copy(const float* x, float* y) {
+__global__ void async_copy(const float* x, float* y, unsigned int num_readers) {
   __shared__ float4 quads[32];
   const unsigned int t = threadIdx.x;
-  cp_async<16>(&quads[t], &x[4 * t]);
+  cp_async<16>(&quads[t], &x[4 * t], t < num_readers ? 16 : 0);
   cp_async_commit();
   cp_async_wait<0>();
   __syncthreads();
@@ -293,8 +293,8 @@ void count_words(float* y, unsigned int threads) {
 void count_activemask(const float* x, unsigned int* masks) {
   launch_checked("activemasks", 1, 32, [&] { activemasks(x, masks); });
 }
-void count_async_copy(const float* x, float* y) {
-  launch_checked("async_copy", 1, 32, [&] { async_copy(x, y); });
+void count_async_copy(const float* x, float* y, unsigned int num_readers) {
+  launch_checked("async_copy", 1, 32, [&] { async_copy(x, y, num_readers); });
 }
 void count_matrix_product(const std::uint16_t* a, float* c, bool is_padded) {
   launch_checked("matrix_product", 1, 32, [&] {

@@ -53,8 +53,9 @@ void count_lock(int* lock, int* number);
 void count_words(float* y, unsigned int threads);
 /// masks[t]: who is there in each half of the warp, and in all of it afterwards.
 void count_activemask(const float* x, unsigned int* masks);
-/// Each thread copies 16 bytes asynchronously to shared memory, and from there to y.
-void count_async_copy(const float* x, float* y);
+/// Each thread copies 16 bytes asynchronously to shared memory, and from there to y. Threads from num_readers
+/// on read nothing and fill up with zeros.
+void count_async_copy(const float* x, float* y, unsigned int num_readers);
 /// A product of 16 × 16 bfloat16 by its own transpose: an ldmatrix.x4, an ldmatrix.x2 and an mma. The rows
 /// are 32 bytes apart in shared memory, or 48.
 void count_matrix_product(const std::uint16_t* a, float* c, bool is_padded);

@@ -279,13 +279,24 @@ TEST_SUITE("simt counters") {
   TEST_CASE("an asynchronous copy is one request with sectors and wavefronts") {
     const Arrays arrays;
     const Counters counters =
-        totals_of([&] { count_async_copy(arrays.x.data(), arrays.y.data()); });
+        totals_of([&] { count_async_copy(arrays.x.data(), arrays.y.data(), 32); });
     const MemoryCounts expected = {1, 32, 512, 16, 4, 0};
     check_equal(counters.of(MemoryKind::kAsyncCopy), expected);
     check_equal(counters.of(MemoryKind::kGlobalLoad), {});
     check_equal(counters.of(MemoryKind::kSharedStore), {});
     check_equal(counters.of(MemoryKind::kSharedLoad), shared(1, 32, 512, 4, 0));
     CHECK(arrays.y.values()[31] == 125.0f);  // element 1 of quad 31
+  }
+
+  TEST_CASE("an asynchronous copy of which some lanes read nothing is still one request") {
+    const Arrays arrays;
+    const Counters counters =
+        totals_of([&] { count_async_copy(arrays.x.data(), arrays.y.data(), 20); });
+    // 20 lanes read 16 bytes, two a sector; all 32 write.
+    const MemoryCounts expected = {1, 32, 320, 10, 4, 0};
+    check_equal(counters.of(MemoryKind::kAsyncCopy), expected);
+    CHECK(arrays.y.values()[19] == 77.0f);  // element 1 of quad 19
+    CHECK(arrays.y.values()[20] == 0.0f);
   }
 
   TEST_CASE("ldmatrix takes a wavefront for each matrix unless its rows meet in the banks") {
