@@ -152,7 +152,7 @@ std::string to_string(const BlockPool& pool) {
     if (num_users > 1) used.push_back(fmt::format("{}x{}", name_of(id), num_users));
     if (num_users == 1) used.push_back(name_of(id));
   }
-  return fmt::format("free [{}]; used {}", fmt::join(free, " "), fmt::join(used, " "));
+  return fmt::format("free [{}]; used [{}]", fmt::join(free, " "), fmt::join(used, " "));
 }
 
 }  // namespace pagelab

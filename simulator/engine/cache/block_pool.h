@@ -102,7 +102,7 @@ class BlockPool {
   std::vector<BlockId> freed_hashed_;
 };
 
-/// "free [2 4 3*]; used 1*x2 5": blocks with a key have a star, those with several users their number.
+/// "free [2 4 3*]; used [1*x2 5]": blocks with a key have a star, those with several users their number.
 std::string to_string(const BlockPool& pool);
 
 }  // namespace pagelab

@@ -111,7 +111,7 @@ TEST_SUITE("the block pool") {
     for (const BlockId block : {1, 3}) pool.cache_block(block, block, 0);
     pool.touch(1);
     pool.free_blocks(Blocks{2, 3});
-    CHECK(to_string(pool) == "free [2 5 3*]; used 1*x2 4");
+    CHECK(to_string(pool) == "free [2 5 3*]; used [1*x2 4]");
   }
 
   TEST_CASE("E4: evicting clears index and block in one step") {
