@@ -46,15 +46,15 @@ PAGELAB_HD inline double fused_multiply_add(double a, double b, double c) { retu
 /// \param x  any float; from 128 on the result is +∞
 /// \returns  2^x within kExactExp2Ulps; NaN for NaN
 PAGELAB_HD inline float exact_exp2(float x) {
-  if (x != x) return canonical_nan(x);
-  if (x >= 128.0f) return float_from_bits(0x7f800000u);
-  if (x < -126.0f) return 0.0f;
+  // No branches: the ends are put right by selections at the end, so that neighbouring calls can overlap.
+  const float below = x < 128.0f ? x : 128.0f;
+  const float inside = below > -126.0f ? below : -126.0f;
 
   // Step 1: 2^x = 2^n · 2^f, with n the nearest integer and f in [−1/2, 1/2]. Floats from 2^23 to
   // 2^24 are the integers, so adding 1.5 · 2^23 rounds x to one. x − n has no rounding error.
   const float round_to_integer = 12582912.0f;
-  const float n = (x + round_to_integer) - round_to_integer;
-  const float f = x - n;
+  const float rounded = inside + round_to_integer;
+  const float f = inside - (rounded - round_to_integer);
 
   // Step 2: 2^f = 1 + f · (c1 + f · (c2 + …)). c0 is exactly 1, so whole numbers come out exact.
   float p = 0x1.3f906cp-13f;
@@ -65,10 +65,12 @@ PAGELAB_HD inline float exact_exp2(float x) {
   p = fused_multiply_add(p, f, 0x1.62e430p-1f);
   p = fused_multiply_add(p, f, 1.0f);
 
-  // Step 3: times 2^n, by adding n to the exponent field. The sum stays a normal number: where
-  // n = −126, f is not negative and p ≥ 1; where n = 128, f is negative and p < 1.
-  const std::uint32_t exponent = static_cast<std::uint32_t>(static_cast<std::int32_t>(n));
-  return float_from_bits(bits_of(p) + (exponent << 23));
+  // Step 3: times 2^n, by adding n to the exponent field. The lowest bits of `rounded` are n: it is n more than a
+  // number whose last 22 bits are 0. The sum stays a normal number (where n = −126, f is not negative and
+  // p ≥ 1; where n = 128, f is negative and p < 1), or is +∞ (of 128 itself).
+  const float power = float_from_bits(bits_of(p) + (bits_of(rounded) << 23));
+  const float not_too_small = x < -126.0f ? 0.0f : power;
+  return x == x ? not_too_small : canonical_nan(x);
 }
 
 /// log2(x), accurate near 1 as well, where the result is near 0.

@@ -21,6 +21,16 @@ struct CachePlace {
   }
 };
 
+/// A place that is not read. It is negative, as no token's is; and 16 elements are a multiple of 16 bytes
+/// whatever their type, so that an address made of it is aligned like every other.
+inline constexpr std::int64_t kNoToken = -16;
+
+/// Where a token's key and value begin, in elements from the first of the head.
+struct TokenPlace {
+  std::int64_t key;    ///< kNoToken: no row sees it
+  std::int64_t value;  ///< likewise
+};
+
 /// The slot of a position of a request. Positions and block sizes fit 32 bits, in which a GPU divides
 /// several times faster than in 64.
 /// \param block_table_row  [max_blocks_per_req] of the request

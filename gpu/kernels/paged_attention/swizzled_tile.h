@@ -21,15 +21,6 @@
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
 
-/// A place that is not read.
-inline constexpr std::int64_t kNoToken = -1;
-
-/// Where a token's key and value begin, in elements from the first of the head.
-struct TokenPlace {
-  std::int64_t key;    ///< kNoToken: no row sees it
-  std::int64_t value;  ///< likewise
-};
-
 /// Elements of 16 bits in a chunk.
 inline constexpr int kChunkElements = 8;
 
@@ -48,7 +39,7 @@ __device__ __forceinline__ int swizzled(int row, int chunk) {
 /// Begins to bring one chunk of a row into shared memory: a copy for elements of 16 bits, a conversion for
 /// fp8. Chunks that do not exist become zeros: what lies in their place may be anything.
 /// \param shared  where it goes
-/// \param global  where it is, or any address of the cache if it does not exist
+/// \param global  where it is; if it does not exist, any multiple of 16 bytes
 /// \param exists  whether it is read
 template <typename Operand, typename Stored>
 __device__ __forceinline__ void begin_chunk(Operand* shared, const Stored* global, bool exists) {

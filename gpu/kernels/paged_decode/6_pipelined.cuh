@@ -26,18 +26,20 @@
 //          for each element. Memory bandwidth limits it.
 // Change   rung 5's warps loaded two or four bytes a lane, waited for them, for their neighbours at every
 //          barrier, and for the block table before each key. Here a lane waits only for its own copies,
-//          begun two tiles before; the partition's part of the block table lies in shared memory; a score
-//          is finished by 3 shuffles among 8 lanes instead of 5 among 32; each of a tile's exponentials is
-//          computed by one lane; and no thread block is in step, because every warp has its own online
-//          softmax, merged once at the partition's end.
-//          64 × 8192 keys: 0.80 ms instead of 5.8 on an H200 (shapes and log: 3_cta.cuh), 62 % of the rate
-//          at which a kernel there only reads. What it waits for is no longer memory but the issue of
-//          instructions: 490 million a launch, and the schedulers were busy 62 % of the time (ncu).
+//          begun two tiles before; where each key of the partition lies is found out once and kept in shared memory;
+//          eight lanes add up eight scores by 7 shuffles (each time a lane keeps one half of its sums and gives the
+//          other away) where 5 among 32 made one; each of a tile's exponentials is computed by one lane, which has the
+//          score already; and no thread block is in step, because every warp has its own online softmax, merged once
+//          at the partition's end.
+//          What such a kernel waits for is the issue of instructions: 256 fma and 64 conversions a tile cannot be
+//          spared, everything else is counted. A version that asked for each key's place in every copy, gave each
+//          score 3 shuffles, passed it through shared memory and computed the merge's weights once an element
+//          had 490 million instructions where this one has 341, and took 0.80 ms.
 // Order    a score's product: a lane's chain of fma over its elements in increasing order, then lanes 4, 2
 //          and 1 apart; for fp8 the product is of codes, and times k_scale. A tile joins its warp's state:
 //          with the new maximum, l and acc are multiplied by exp(old − new), then p is added to the part
 //          of l of one of the lanes, and by fma to acc, keys 0 to 3 before 4 to 7. At the end the lanes' parts
-//          are added (acc: lanes 8, then 16 apart; l: lanes 16, 8, … apart, down to the number of heads), warps
+//          are added (acc: lanes 8, then 16 apart; l: of keys 4 apart, then 2, then 1), warps
 //          merged by weights in increasing order, and for fp8 acc is multiplied by v_scale. Partitions as in
 //          rung 4. A term passes 3 roundings
 //          more for each tile of its warp, one in 32 keys, and 3 for each of the two merges. Neither block size
@@ -54,6 +56,7 @@
 #include "gpu/device/shared_memory.h"
 #include "gpu/device/unpack.h"
 #include "gpu/device/unroll.h"
+#include "gpu/kernels/paged_attention/cache_place.h"
 #include "gpu/kernels/paged_attention/dtypes_of_launch.h"
 #include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/params.h"
@@ -85,21 +88,30 @@ __global__ void __launch_bounds__(kDecodeThreads, DecodeShared<Stored, kDims>::k
   const std::int64_t partition = cta_idx / packs_per_row % states.partitions_per_row;
   const std::int64_t token_idx = cta_idx / packs_per_row / states.partitions_per_row;
   const int thread_idx = static_cast<int>(threadIdx.x);
-  const int warp_idx = thread_idx / 32;
-  const int lane_idx = thread_idx % 32;
-  QueryRow row = query_row_of(params, token_idx, pack.first_head_idx);
+  const int warp_idx = static_cast<int>(threadIdx.x / 32);
+  const int lane_idx = static_cast<int>(threadIdx.x % 32);
+  QueryRow row = decode_row_of(params, token_idx, pack.first_head_idx);
   if (row.is_padding) return;
   const std::int64_t first_position = partition * kPartitionLen;
   const KeyRange visible = visible_part(params, row, first_position);
   if (visible.begin >= visible.end) return;  // the reduce knows, too
+  const KeyRange keys = {visible.begin - first_position, visible.end - first_position};
 
   // Step 1: locate the block
-  // All of the partition's, before anybody needs one; and the queries, as floats, zero beyond the head.
-  const std::int64_t first_block = visible.begin / params.block_size;
-  const std::int64_t end_block = (visible.end - 1) / params.block_size + 1;
+  // For all keys of the partition, before anybody needs one; and the queries, as floats, zero beyond the head.
   const std::int32_t* block_table_row = block_table_row_of(params, row.req_idx);
-  for (std::int64_t block = first_block + thread_idx; block < end_block; block += kDecodeThreads) {
-    shared.blocks[block - first_block] = block_table_row[block];
+  for (int key = thread_idx; key < kPartitionLen; key += kDecodeThreads) {
+    TokenPlace place = {kNoToken, kNoToken};
+    // Only prefix ranges leave a gap between the first and the last key that are seen.
+    const bool is_seen =
+        key >= keys.begin && key < keys.end &&
+        (params.num_mm_prefix_ranges == 0 || sees(params, row, first_position + key));
+    if (is_seen) {
+      const CachePlace slot = place_of(block_table_row, params.block_size, first_position + key);
+      place = {slot.offset(params.key_strides) + row.kv_head_idx * params.key_strides.head,
+               slot.offset(params.value_strides) + row.kv_head_idx * params.value_strides.head};
+    }
+    shared.places[key] = place;
   }
   for (int index = thread_idx; index < kHeads * Pipeline::kRowSize; index += kDecodeThreads) {
     const int h = index / Pipeline::kRowSize;
@@ -110,73 +122,62 @@ __global__ void __launch_bounds__(kDecodeThreads, DecodeShared<Stored, kDims>::k
         is_inside ? query_element(params, row_idx * params.head_size + i) : 0.0f;
   }
   __syncthreads();
-  Pipeline pipeline(params, row, visible, first_block, shared.blocks, shared.stages, warp_idx,
-                    lane_idx);
+  Pipeline pipeline(params, keys, shared.places, shared.stages, warp_idx, lane_idx);
+  pipeline.begin();
   float query[kHeads][kDims];  // this lane's elements
   pipeline.read_own_elements(shared.queries, query);
 
-  // The state of this warp: of head lane_idx % kHeads in every lane m and a part of l, and this lane's
-  // elements of every head's acc.
+  // The state of this warp: of this lane's head m, in all of its lanes, and a part of l; and this lane's elements
+  // of every head's acc.
   float m = float_from_bits(0xff800000u);
   float l = 0.0f;
   float acc[kHeads][kDims] = {};
-  float* scores = shared.scores + warp_idx * Pipeline::kScoresPerTile;  // [key of the tile][head]
-  row.head_idx = pack.head_idx(lane_idx % kHeads);
+  float* weights = shared.weights + warp_idx * Pipeline::kScoresPerTile;  // [key of the tile][head]
+  row.head_idx = pack.head_idx(pipeline.own_head());
   const float k_scale = kIsFp8<Stored> ? params.k_scales[row.kv_head_idx] : 1.0f;
 
-  pipeline.begin(first_position);
   while (pipeline.has_tile()) {
     pipeline.wait_for_tile();
 
     // Step 2: scores
-    PAGELAB_UNROLL
-    for (int round = 0; round < Pipeline::kRounds; ++round) {
-      float query_dot_key[kHeads];
-      pipeline.multiply_key(round, query, query_dot_key);
-      // Eight lanes have it now; lane h of them writes head h.
-      const int key_idx = round * Pipeline::kKeysPerRound + lane_idx / Pipeline::kLanesPerKey;
-      PAGELAB_UNROLL
-      for (int h = 0; h < kHeads; ++h) {
-        if (lane_idx % Pipeline::kLanesPerKey == h) {
-          scores[key_idx * kHeads + h] = query_dot_key[h];
-        }
-      }
-    }
-    __syncwarp();
+    float score[Pipeline::kScoresPerLane];
+    pipeline.multiply_keys(query, score);
 
     // Step 3: softmax update
-    // Now a lane a score, of key entry / kHeads and head entry % kHeads.
-    float score[Pipeline::kScoresPerLane] = {};
     bool is_seen[Pipeline::kScoresPerLane];
     float tile_m = float_from_bits(0xff800000u);
     PAGELAB_UNROLL
     for (int n = 0; n < Pipeline::kScoresPerLane; ++n) {
-      const int entry = lane_idx + 32 * n;
-      const std::int64_t position = pipeline.first_position_of_tile() + entry / kHeads;
-      is_seen[n] = entry < Pipeline::kScoresPerTile && pipeline.is_seen(position);
+      const int key = pipeline.first_key_of_tile() + pipeline.own_key(n);
+      is_seen[n] = shared.places[key].key != kNoToken;
       if (!is_seen[n]) continue;
-      score[n] = scaled_score(params, row, scores[entry] * k_scale, position);
+      score[n] = scaled_score(params, row, score[n] * k_scale, first_position + key);
       tile_m = larger(score[n], tile_m);
     }
     const float m_before = m;
-    m = larger(larger_of_every(kHeads, tile_m), m);
+    m = larger(pipeline.larger_of_head(tile_m), m);
     const float base = base_of(m);
-    const float rescale = softmax_weight(m_before, base);
-    l = l * rescale;
+    // Most tiles bring no new maximum: then all would be multiplied by 1.
+    const bool has_new_maximum = __any_sync(kWholeWarp, m != m_before);
+    float rescale = 1.0f;
+    if (has_new_maximum) {
+      rescale = softmax_weight(m_before, base);
+      l = l * rescale;
+    }
     PAGELAB_UNROLL
     for (int n = 0; n < Pipeline::kScoresPerLane; ++n) {
       const float p = is_seen[n] ? softmax_weight(score[n], base) : 0.0f;
+      if (!pipeline.is_first_with_own()) continue;
       l = l + p;
-      if (lane_idx + 32 * n < Pipeline::kScoresPerTile) scores[lane_idx + 32 * n] = p;
+      weights[pipeline.own_key(n) * kHeads + pipeline.own_head()] = p;
     }
     __syncwarp();
 
     // Step 4: weighted values
-    // Most tiles bring no new maximum: then every lane's factor is 1, and multiplying by it changes nothing.
-    if (__any_sync(kWholeWarp, rescale != 1.0f)) {
+    if (has_new_maximum) {
       PAGELAB_UNROLL
       for (int h = 0; h < kHeads; ++h) {
-        const float rescale_of_head = __shfl_sync(kWholeWarp, rescale, h);
+        const float rescale_of_head = __shfl_sync(kWholeWarp, rescale, pipeline.first_lane_of(h));
         PAGELAB_UNROLL
         for (int i = 0; i < kDims; ++i) acc[h][i] = acc[h][i] * rescale_of_head;
       }
@@ -186,34 +187,39 @@ __global__ void __launch_bounds__(kDecodeThreads, DecodeShared<Stored, kDims>::k
       const int key_idx = round * Pipeline::kKeysPerRound + lane_idx / Pipeline::kLanesPerKey;
       float p[kHeads];
       PAGELAB_UNROLL
-      for (int h = 0; h < kHeads; ++h) p[h] = scores[key_idx * kHeads + h];
+      for (int h = 0; h < kHeads; ++h) p[h] = weights[key_idx * kHeads + h];
       pipeline.add_value(round, p, acc);
     }
-    __syncwarp();  // before the next tile's scores overwrite the weights
+    __syncwarp();  // before the next tile's weights overwrite them
     pipeline.next_tile();
   }
   pipeline.drain();
 
   // Step 5: nothing here, reduce_partitions.cuh normalises
   // The four warps merge what they have; the stages of the pipeline have room for it.
-  l = sum_of_every(kHeads, l);
-  pipeline.add_keys_up(acc);
+  l = pipeline.sum_of_head(l);
   __syncthreads();
   const MergedWarps<kHeads, Pipeline::kRowSize> warps(shared.stages);
-  if (lane_idx < kHeads) warps.set_state(warp_idx, lane_idx, m, l);
-  pipeline.write_own_elements(acc, warps.outputs(warp_idx));
+  if (lane_idx == pipeline.first_lane_of(pipeline.own_head())) {
+    warps.set_state(warp_idx, pipeline.own_head(), m, l);
+  }
+  pipeline.write_sums_of_keys(acc, warps.outputs(warp_idx));
+  __syncthreads();
+  if (thread_idx < kHeads) warps.weigh(thread_idx);
   __syncthreads();
   const float v_scale = kIsFp8<Stored> ? params.v_scales[row.kv_head_idx] : 1.0f;
-  for (int index = thread_idx; index < kHeads * Pipeline::kRowSize; index += kDecodeThreads) {
-    const int h = index / Pipeline::kRowSize;
-    const int d = index % Pipeline::kRowSize;
+  constexpr int kOutputs = 4;  // of a thread, neighbours
+  for (int i = thread_idx; i < kHeads * Pipeline::kRowSize / kOutputs; i += kDecodeThreads) {
+    const int h = i * kOutputs / Pipeline::kRowSize;
+    const int d = i * kOutputs % Pipeline::kRowSize;
     if (h >= pack.num_heads || d >= params.head_size_v) continue;
     const std::int64_t row_idx = token_idx * params.num_query_heads + pack.head_idx(h);
-    const MergedState merged = warps.merge(h, d);
-    states.output(row_idx, partition)[d] = merged.acc * v_scale;
+    float* const outputs = states.output(row_idx, partition) + d;
+    PAGELAB_UNROLL
+    for (int k = 0; k < kOutputs; ++k) outputs[k] = warps.output(h, d + k) * v_scale;
     if (d > 0) continue;
-    states.maxima[states.index(row_idx, partition)] = merged.m;
-    states.sums[states.index(row_idx, partition)] = merged.l;
+    states.maxima[states.index(row_idx, partition)] = warps.maximum(h);
+    states.sums[states.index(row_idx, partition)] = warps.sum(h);
   }
 }
 

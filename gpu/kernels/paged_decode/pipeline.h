@@ -10,6 +10,7 @@
 #include "gpu/device/unpack.h"
 #include "gpu/device/unroll.h"
 #include "gpu/kernels/launch_checks.h"
+#include "gpu/kernels/paged_attention/cache_place.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/paged_attention/query_row.h"
 #include "gpu/kernels/paged_attention/score.h"
@@ -20,29 +21,6 @@
 
 namespace pagelab {
 inline namespace PAGELAB_TARGET {
-
-/// The greatest among the lanes whose number is the same modulo `heads`, in each of them.
-/// \param heads  2, 4 or 8
-/// \param part   this lane's; NaN never is the greatest
-__device__ __forceinline__ float larger_of_every(int heads, float part) {
-  for (int distance = 16; distance >= heads; distance = distance / 2) {
-    const float other_part = __shfl_xor_sync(kWholeWarp, part, distance);
-    part = larger(other_part, part);
-  }
-  return part;
-}
-
-/// The sum over the lanes whose number is the same modulo `heads`, in each of them: lanes 16 apart, then 8,
-/// then fewer.
-/// \param heads  2, 4 or 8
-/// \param part   this lane's
-__device__ __forceinline__ float sum_of_every(int heads, float part) {
-  for (int distance = 16; distance >= heads; distance = distance / 2) {
-    const float other_part = __shfl_xor_sync(kWholeWarp, part, distance);
-    part = part + other_part;
-  }
-  return part;
-}
 
 /// A warp's tiles of keys and values on their way through shared memory. A lane copies what it will use
 /// itself, so its own wait is all the waiting there is.
@@ -61,6 +39,7 @@ class DecodePipeline {
   static constexpr int kStages = 3;  ///< tiles in shared memory: one in use, two under way
   static constexpr int kScoresPerTile = kKeysPerTile * kHeads;  ///< keys and heads
   static constexpr int kScoresPerLane = kScoresPerTile > 32 ? kScoresPerTile / 32 : 1;  ///< of them
+  static constexpr int kLanesPerHead = kLanesPerKey / kHeads;    ///< of those that share a key
   static constexpr int kElements = kElementsPer16Bytes<Stored>;  ///< of one copy
   static constexpr int kChunks = kDims / kElements;              ///< copies of a key a lane
   /// Units of 16 bytes of one warp's tile: keys, then values; of each round and chunk those of all lanes.
@@ -68,61 +47,39 @@ class DecodePipeline {
 
   static_assert(kChunks >= 1, "a lane has at least 16 bytes of a key");
 
-  /// \param params       of the launch
-  /// \param row          whose keys
-  /// \param visible      those of the partition that it sees
-  /// \param first_block  logical block of the first of them
-  /// \param blocks       physical blocks from that one on, in shared memory
-  /// \param stages       [kDecodeWarps, kStages, kChunksPerTile] in shared memory
-  /// \param warp_idx     of the thread block
-  /// \param lane_idx     of the warp
+  /// \param params    of the launch
+  /// \param keys      those of the partition that it sees, counted from the partition's first
+  /// \param places    [kPartitionLen] in shared memory: where each of them lies
+  /// \param stages    [kDecodeWarps, kStages, kChunksPerTile] in shared memory
+  /// \param warp_idx  of the thread block
+  /// \param lane_idx  of the warp
   __device__ DecodePipeline(const PagedAttentionParams& params,
-                            const QueryRow& row,
-                            const KeyRange& visible,
-                            std::int64_t first_block,
-                            const std::int32_t* blocks,
+                            const KeyRange& keys,
+                            const TokenPlace* places,
                             uint4* stages,
                             int warp_idx,
                             int lane_idx)
       : params_(params),
-        row_(row),
-        begin_(static_cast<std::int32_t>(visible.begin)),
-        end_(static_cast<std::int32_t>(visible.end)),
-        first_block_(static_cast<std::int32_t>(first_block)),
-        blocks_(blocks),
+        end_key_(static_cast<int>(keys.end)),
+        places_(places),
         stages_(stages + warp_idx * kStages * kChunksPerTile + lane_idx),
-        warp_idx_(warp_idx),
         key_in_round_(lane_idx / kLanesPerKey),
         rank_(lane_idx % kLanesPerKey) {
-    keys_ =
-        static_cast<const Stored*>(params.key_cache) + row.kv_head_idx * params.key_strides.head;
-    values_ = static_cast<const Stored*>(params.value_cache) +
-              row.kv_head_idx * params.value_strides.head;
+    // The warps' tiles are counted from the partition's first key, wherever the row begins to see.
+    tile_key_ = warp_idx * kKeysPerTile;
+    while (tile_key_ + kKeysPerTile <= keys.begin) tile_key_ += kKeysPerStep;
+    copied_key_ = tile_key_;
   }
 
-  /// Whether the row sees a key of the partition.
-  __device__ __forceinline__ bool is_seen(std::int64_t position) const {
-    if (position < begin_ || position >= end_) return false;
-    // Only prefix ranges leave a gap between the first and the last key that are seen.
-    return params_.num_mm_prefix_ranges == 0 || sees(params_, row_, position);
-  }
-
-  /// Begins the copies of this warp's first tiles: those with a key that is seen. Tiles are counted from the
-  /// partition's first key, wherever the row begins to see.
-  /// \param first_position  of the partition
-  __device__ void begin(std::int64_t first_position) {
-    constexpr std::int32_t kStep = kDecodeWarps * kKeysPerTile;
-    const std::int32_t first = static_cast<std::int32_t>(first_position) + warp_idx_ * kKeysPerTile;
-    tile_position_ = first;
-    while (tile_position_ + kKeysPerTile <= begin_) tile_position_ += kStep;
-    copied_position_ = tile_position_;
+  /// Begins the copies of this warp's first tiles: those with a key that is seen.
+  __device__ void begin() {
     for (int stage = 0; stage < kStages - 1; ++stage) copy_next();
   }
 
   /// Whether a tile is left for this warp.
-  __device__ bool has_tile() const { return tile_position_ < end_; }
-  /// Position of the current tile's first key.
-  __device__ std::int64_t first_position_of_tile() const { return tile_position_; }
+  __device__ bool has_tile() const { return tile_key_ < end_key_; }
+  /// The current tile's first key, counted from the partition's first.
+  __device__ int first_key_of_tile() const { return tile_key_; }
 
   /// Waits for the current tile, and begins the copy of a later one in the place of the one before.
   __device__ __forceinline__ void wait_for_tile() {
@@ -132,7 +89,7 @@ class DecodePipeline {
 
   /// Goes on to the next tile.
   __device__ __forceinline__ void next_tile() {
-    tile_position_ += static_cast<std::int32_t>(kDecodeWarps) * kKeysPerTile;
+    tile_key_ += kKeysPerStep;
     stage_ = stage_ + 1 == kStages ? 0 : stage_ + 1;
   }
 
@@ -149,48 +106,77 @@ class DecodePipeline {
     }
   }
 
-  /// The lanes of a round's first key write their elements to rows in shared memory, [kHeads, kRowSize].
-  __device__ __forceinline__ void write_own_elements(const float (&own)[kHeads][kDims],
-                                                     float* rows) const {
-    if (key_in_round_ != 0) return;
-    PAGELAB_UNROLL
-    for (int h = 0; h < kHeads; ++h) {
-      PAGELAB_UNROLL
-      for (int i = 0; i < kDims; ++i) rows[h * kRowSize + element_of(i)] = own[h][i];
-    }
+  /// The head whose scores this lane has from multiply_keys.
+  __device__ __forceinline__ int own_head() const { return rank_ / kLanesPerHead; }
+  /// The key of the tile whose score own score n is.
+  __device__ __forceinline__ int own_key(int n) const {
+    const int round = kLanesPerHead == 1 ? n : rank_ % kLanesPerHead * kRounds / kLanesPerHead;
+    return round * kKeysPerRound + key_in_round_;
   }
+  /// Whether no lane before this one has the same scores.
+  __device__ __forceinline__ bool is_first_with_own() const {
+    return kLanesPerHead <= kRounds || rank_ % (kLanesPerHead / kRounds) == 0;
+  }
+  /// Lanes that share a head have neighbouring numbers: this is the first of them.
+  __device__ __forceinline__ static int first_lane_of(int head) { return head * kLanesPerHead; }
 
-  /// The products of a key with all queries, in each of its eight lanes.
-  /// \param round          which of the tile's keys
-  /// \param query          this lane's elements
-  /// \param query_dot_key  one a head
-  __device__ __forceinline__ void multiply_key(int round,
-                                               const float (&query)[kHeads][kDims],
-                                               float (&query_dot_key)[kHeads]) const {
+  /// The products of the tile's keys with the queries of all heads, of which each lane has kScoresPerLane.
+  /// \param query   this lane's elements
+  /// \param scores  of own_head() and own_key(n)
+  __device__ __forceinline__ void multiply_keys(const float (&query)[kHeads][kDims],
+                                                float (&scores)[kScoresPerLane]) const {
+    float parts[kHeads * kRounds] = {};  // those of a head next to each other
     PAGELAB_UNROLL
-    for (int h = 0; h < kHeads; ++h) query_dot_key[h] = 0.0f;
-    PAGELAB_UNROLL
-    for (int chunk = 0; chunk < kChunks; ++chunk) {
-      const uint4 bytes = *place_of_copy(stage_, kKeys, round, chunk);
-      float key[kElements];
-      unpack<Stored>(bytes, key);
+    for (int round = 0; round < kRounds; ++round) {
       PAGELAB_UNROLL
-      for (int i = 0; i < kElements; ++i) {
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        const uint4 bytes = *place_of_copy(stage_, kKeys, round, chunk);
+        float key[kElements];
+        unpack<Stored>(bytes, key);
         PAGELAB_UNROLL
-        for (int h = 0; h < kHeads; ++h) {
-          query_dot_key[h] =
-              fused_multiply_add(query[h][chunk * kElements + i], key[i], query_dot_key[h]);
+        for (int i = 0; i < kElements; ++i) {
+          PAGELAB_UNROLL
+          for (int h = 0; h < kHeads; ++h) {
+            float& sum = parts[h * kRounds + round];
+            sum = fused_multiply_add(query[h][chunk * kElements + i], key[i], sum);
+          }
         }
       }
     }
+    // Eight lanes have a part of each sum: lanes 4, 2 and 1 apart are added. While a lane has several sums it keeps
+    // one half of them and gives the other half away, so that a shuffle serves two.
+    int num_sums = kHeads * kRounds;
     PAGELAB_UNROLL
     for (int distance = kLanesPerKey / 2; distance > 0; distance = distance / 2) {
+      if (num_sums == 1) {
+        parts[0] = parts[0] + __shfl_xor_sync(kWholeWarp, parts[0], distance);
+        continue;
+      }
+      num_sums = num_sums / 2;
+      const bool keeps_upper = (rank_ & distance) != 0;
       PAGELAB_UNROLL
-      for (int h = 0; h < kHeads; ++h) {
-        const float other_part = __shfl_xor_sync(kWholeWarp, query_dot_key[h], distance);
-        query_dot_key[h] = query_dot_key[h] + other_part;
+      for (int i = 0; i < num_sums; ++i) {
+        parts[i] = halved(parts[i], parts[i + num_sums], keeps_upper, distance);
       }
     }
+    PAGELAB_UNROLL
+    for (int n = 0; n < kScoresPerLane; ++n) scores[n] = parts[n];
+  }
+
+  /// The greatest of what the lanes of own_head() have, in each of them.
+  /// \param part  this lane's; NaN never is the greatest
+  __device__ __forceinline__ static float larger_of_head(float part) {
+    if constexpr (kLanesPerHead > 1) part = larger(from_other_round(part), part);
+    part = larger(__shfl_xor_sync(kWholeWarp, part, 16), part);
+    return larger(__shfl_xor_sync(kWholeWarp, part, 8), part);
+  }
+
+  /// The sum of what the lanes of own_head() have, in each of them: keys 4 apart are added, then 2, then 1.
+  /// \param part  this lane's
+  __device__ __forceinline__ static float sum_of_head(float part) {
+    if constexpr (kLanesPerHead > 1) part = part + from_other_round(part);
+    part = part + __shfl_xor_sync(kWholeWarp, part, 16);
+    return part + __shfl_xor_sync(kWholeWarp, part, 8);
   }
 
   /// Adds a value, weighted for each head, to this lane's elements.
@@ -216,25 +202,56 @@ class DecodePipeline {
     }
   }
 
-  /// Adds up what the lanes of a round's four keys have, in all of them.
-  __device__ __forceinline__ void add_keys_up(float (&acc)[kHeads][kDims]) const {
+  /// Adds up what the lanes of a round's four keys have, lanes 8 and then 16 apart, and writes the sums to rows in
+  /// shared memory, [kHeads, kRowSize]. As in multiply_keys a lane keeps one half and gives the other away.
+  /// \param acc   this lane's elements
+  /// \param rows  where they go
+  __device__ __forceinline__ void write_sums_of_keys(float (&acc)[kHeads][kDims],
+                                                     float* rows) const {
+    constexpr int kSums = kHeads * kDims;
+    const auto sum = [&acc](int i) -> float& { return acc[i / kDims][i % kDims]; };
+    const bool keeps_upper_half = key_in_round_ % 2 != 0;
+    const bool keeps_upper_quarter = key_in_round_ / 2 != 0;
     PAGELAB_UNROLL
-    for (int h = 0; h < kHeads; ++h) {
-      PAGELAB_UNROLL
-      for (int i = 0; i < kDims; ++i) {
-        acc[h][i] = acc[h][i] + __shfl_xor_sync(kWholeWarp, acc[h][i], 8);
-        acc[h][i] = acc[h][i] + __shfl_xor_sync(kWholeWarp, acc[h][i], 16);
-      }
+    for (int i = 0; i < kSums / 2; ++i) {
+      sum(i) = halved(sum(i), sum(i + kSums / 2), keeps_upper_half, kLanesPerKey);
+    }
+    PAGELAB_UNROLL
+    for (int i = 0; i < kSums / 4; ++i) {
+      sum(i) = halved(sum(i), sum(i + kSums / 4), keeps_upper_quarter, 2 * kLanesPerKey);
+    }
+    const int first_own =
+        (keeps_upper_half ? kSums / 2 : 0) + (keeps_upper_quarter ? kSums / 4 : 0);
+    float* const own_row = rows + first_own / kDims * kRowSize;
+    PAGELAB_UNROLL
+    for (int i = 0; i < kSums / 4; ++i) {
+      own_row[i / kDims * kRowSize + element_of(first_own % kDims + i % kDims)] = sum(i);
     }
   }
 
  private:
+  static constexpr int kKeysPerStep = static_cast<int>(kDecodeWarps) * kKeysPerTile;  // all warps'
   static constexpr int kKeys = 0;
   static constexpr int kValues = 1;
 
   // Which element of a head the lane's element i is.
   __device__ __forceinline__ int element_of(int i) const {
     return (i / kElements * kLanesPerKey + rank_) * kElements + i % kElements;
+  }
+
+  // Of two sums the one that this lane keeps, with the part of it that the lane at a distance gives away.
+  __device__ __forceinline__ static float halved(float lower,
+                                                 float upper,
+                                                 bool keeps_upper,
+                                                 int distance) {
+    const float kept = keeps_upper ? upper : lower;
+    const float given = keeps_upper ? lower : upper;
+    return kept + __shfl_xor_sync(kWholeWarp, given, distance);
+  }
+
+  // What the lane has that shares head and key with this one but for the round.
+  __device__ __forceinline__ static float from_other_round(float part) {
+    return __shfl_xor_sync(kWholeWarp, part, kLanesPerHead / kRounds);
   }
 
   // Where this lane's copy goes: next to those of the other lanes, so that no two use the same bank.
@@ -245,58 +262,41 @@ class DecodePipeline {
   // Begins this lane's copies of the next tile that is not copied yet. A key that is not seen becomes
   // zeros, and its slot, which may hold anything, is not read.
   __device__ __forceinline__ void copy_next() {
-    PAGELAB_UNROLL
-    for (int round = 0; round < kRounds; ++round) {
-      const std::int32_t position = copied_position_ + round * kKeysPerRound + key_in_round_;
-      const bool seen = is_seen(position);
-      std::int64_t key_offset = 0;
-      std::int64_t value_offset = 0;
-      if (seen) {
-        const std::uint32_t block_size = static_cast<std::uint32_t>(params_.block_size);
-        const std::uint32_t logical_block = static_cast<std::uint32_t>(position) / block_size;
-        const std::int64_t block_offset =
-            static_cast<std::uint32_t>(position) - logical_block * block_size;
-        const std::int64_t physical_block =
-            blocks_[static_cast<std::int32_t>(logical_block) - first_block_];
-        key_offset =
-            physical_block * params_.key_strides.block + block_offset * params_.key_strides.token;
-        value_offset = physical_block * params_.value_strides.block +
-                       block_offset * params_.value_strides.token;
+    if (copied_key_ < end_key_) {
+      PAGELAB_UNROLL
+      for (int round = 0; round < kRounds; ++round) {
+        const TokenPlace place = places_[copied_key_ + round * kKeysPerRound + key_in_round_];
+        copy_row(params_.key_cache, place.key, params_.head_size, kKeys, round);
+        copy_row(params_.value_cache, place.value, params_.head_size_v, kValues, round);
       }
-      copy_row(keys_, key_offset, params_.head_size, seen, kKeys, round);
-      copy_row(values_, value_offset, params_.head_size_v, seen, kValues, round);
     }
     cp_async_commit();  // also where there was nothing to copy: groups are counted
-    copied_position_ += static_cast<std::int32_t>(kDecodeWarps) * kKeysPerTile;
+    copied_key_ += kKeysPerStep;
     copied_stage_ = copied_stage_ + 1 == kStages ? 0 : copied_stage_ + 1;
   }
 
   // Begins this lane's copies of one key or value; beyond the head it becomes zeros.
   __device__ __forceinline__ void copy_row(
-      const Stored* first, std::int64_t offset, std::int64_t size, bool seen, int part, int round) {
+      const void* cache, std::int64_t place, std::int64_t size, int part, int round) {
+    // One address a row: its chunks are a constant apart. Where nothing is read, it may point anywhere.
+    const Stored* const own_chunk = static_cast<const Stored*>(cache) + (place + rank_ * kElements);
     PAGELAB_UNROLL
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      const int element = (chunk * kLanesPerKey + rank_) * kElements;
-      const bool is_inside = seen && element < size;
+      const bool is_inside =
+          place >= 0 && (chunk * kLanesPerKey + rank_) * kElements < static_cast<int>(size);
       cp_async<16>(place_of_copy(copied_stage_, part, round, chunk),
-                   first + (is_inside ? offset + element : 0), is_inside ? 16 : 0);
+                   own_chunk + chunk * kLanesPerKey * kElements, is_inside ? 16 : 0);
     }
   }
 
   const PagedAttentionParams& params_;
-  const QueryRow row_;
-  const std::int32_t begin_;
-  const std::int32_t end_;
-  const std::int32_t first_block_;
-  const std::int32_t* const blocks_;
+  const int end_key_;
+  const TokenPlace* const places_;
   uint4* const stages_;
-  const int warp_idx_;
   const int key_in_round_;
   const int rank_;
-  const Stored* keys_;
-  const Stored* values_;
-  std::int32_t tile_position_ = 0;
-  std::int32_t copied_position_ = 0;
+  int tile_key_ = 0;
+  int copied_key_ = 0;
   int stage_ = 0;
   int copied_stage_ = 0;
 };
@@ -308,11 +308,11 @@ struct DecodeShared {
   static constexpr int kNumChunks =
       static_cast<int>(kDecodeWarps) * Pipeline::kStages * Pipeline::kChunksPerTile;  ///< in stages
   static constexpr int kNumQueries = Pipeline::kHeads * Pipeline::kRowSize;           ///< elements
-  static constexpr int kNumScores =
+  static constexpr int kNumWeights =
       static_cast<int>(kDecodeWarps) * Pipeline::kScoresPerTile;  ///< of all warps
   /// Bytes of all of it.
   static constexpr std::int64_t kBytes =
-      kNumChunks * 16 + (kNumQueries + kNumScores + kPartitionLen) * 4;
+      kNumChunks * 16 + kPartitionLen * 16 + (kNumQueries + kNumWeights) * 4;
   /// Thread blocks of a multiprocessor (SM) that the compiler must leave registers for: as many as shared memory
   /// has room for (each takes 1 KiB more for itself), and three at most, for whom 168 registers a thread
   /// suffice. \source  CUDA C++ Programming Guide, "Compute Capability 9.0"
@@ -322,21 +322,14 @@ struct DecodeShared {
   /// \param bytes  the first of kBytes
   __device__ explicit DecodeShared(unsigned char* bytes)
       : stages(reinterpret_cast<uint4*>(bytes)),
-        queries(reinterpret_cast<float*>(stages + kNumChunks)),
-        scores(queries + kNumQueries),
-        blocks(reinterpret_cast<std::int32_t*>(scores + kNumScores)) {}
+        places(reinterpret_cast<TokenPlace*>(stages + kNumChunks)),
+        queries(reinterpret_cast<float*>(places + kPartitionLen)),
+        weights(queries + kNumQueries) {}
 
-  uint4* stages;         ///< [kDecodeWarps, kStages, kChunksPerTile], at last those of MergedWarps
-  float* queries;        ///< [kHeads, kRowSize]
-  float* scores;         ///< [kDecodeWarps, kKeysPerTile, kHeads], then the weights
-  std::int32_t* blocks;  ///< [kPartitionLen] physical blocks of the partition
-};
-
-/// What the warps of a thread block found together, for one element of the output.
-struct MergedState {
-  float m;    ///< maximum
-  float l;    ///< sum
-  float acc;  ///< unnormalised output
+  uint4* stages;       ///< [kDecodeWarps, kStages, kChunksPerTile], at last those of MergedWarps
+  TokenPlace* places;  ///< [kPartitionLen] of the partition's keys
+  float* queries;      ///< [kHeads, kRowSize]
+  float* weights;      ///< [kDecodeWarps, kKeysPerTile, kHeads] of a tile of each warp
 };
 
 /// The states of the four warps side by side in shared memory.
@@ -345,11 +338,12 @@ struct MergedState {
 template <int kHeads, int kRowSize>
 class MergedWarps {
  public:
-  /// \param memory  room for kDecodeWarps · kHeads · (kRowSize + 2) floats
+  /// \param memory  room for kDecodeWarps · kHeads · (kRowSize + 3) floats
   __device__ explicit MergedWarps(uint4* memory)
       : outputs_(reinterpret_cast<float*>(memory)),
         maxima_(outputs_ + kDecodeWarps * kHeads * kRowSize),
-        sums_(maxima_ + kDecodeWarps * kHeads) {}
+        sums_(maxima_ + kDecodeWarps * kHeads),
+        weights_(sums_ + kDecodeWarps * kHeads) {}
 
   /// A warp's maximum and sum of one head.
   __device__ void set_state(int warp_idx, int h, float m, float l) const {
@@ -359,25 +353,43 @@ class MergedWarps {
   /// A warp's unnormalised outputs, [kHeads, kRowSize].
   __device__ float* outputs(int warp_idx) const { return outputs_ + warp_idx * kHeads * kRowSize; }
 
-  /// Element d of head h, from all warps.
-  __device__ MergedState merge(int h, int d) const {
-    MergedState merged = {maxima_[h], 0.0f, 0.0f};
+  /// The largest maximum of head h.
+  __device__ float maximum(int h) const {
+    float m = maxima_[h];
     for (int warp_idx = 1; warp_idx < static_cast<int>(kDecodeWarps); ++warp_idx) {
-      merged.m = larger(maxima_[warp_idx * kHeads + h], merged.m);
+      m = larger(maxima_[warp_idx * kHeads + h], m);
     }
-    const float base = base_of(merged.m);
+    return m;
+  }
+  /// Says how much each warp's part of head h weighs. Before sum and output; one thread a head.
+  __device__ void weigh(int h) const {
+    const float base = base_of(maximum(h));
     for (int warp_idx = 0; warp_idx < static_cast<int>(kDecodeWarps); ++warp_idx) {
-      const float weight = softmax_weight(maxima_[warp_idx * kHeads + h], base);
-      merged.l = fused_multiply_add(weight, sums_[warp_idx * kHeads + h], merged.l);
-      merged.acc = fused_multiply_add(weight, outputs(warp_idx)[h * kRowSize + d], merged.acc);
+      const int entry = warp_idx * kHeads + h;
+      weights_[entry] = softmax_weight(maxima_[entry], base);
     }
-    return merged;
+  }
+  /// The sum of head h, of all warps.
+  __device__ float sum(int h) const { return weighted(h, sums_ + h, kHeads); }
+  /// Element d of head h, of all warps, unnormalised.
+  __device__ float output(int h, int d) const {
+    return weighted(h, outputs_ + h * kRowSize + d, kHeads * kRowSize);
   }
 
  private:
+  // What the warps have of head h, at a distance from each other, in increasing order.
+  __device__ float weighted(int h, const float* parts, int distance) const {
+    float all = 0.0f;
+    for (int warp_idx = 0; warp_idx < static_cast<int>(kDecodeWarps); ++warp_idx) {
+      all = fused_multiply_add(weights_[warp_idx * kHeads + h], parts[warp_idx * distance], all);
+    }
+    return all;
+  }
+
   float* outputs_;
   float* maxima_;
   float* sums_;
+  float* weights_;
 };
 
 }  // namespace PAGELAB_TARGET

@@ -29,27 +29,6 @@ inline namespace PAGELAB_TARGET {
 // not.
 PAGELAB_HD inline std::int64_t whole_fours(std::int64_t count) { return (count + 3) / 4 * 4; }
 
-// The row of a token and head. In a batch of decodes, request r has token r: that is asked first, before a
-// search in which every step waits for memory.
-__device__ inline QueryRow decode_row_of(const PagedAttentionParams& params,
-                                         std::int64_t token_idx,
-                                         std::int64_t head_idx) {
-  const std::int32_t token = static_cast<std::int32_t>(token_idx);
-  const bool is_decode = token_idx < params.num_reqs &&
-                         params.query_start_loc[token_idx] == token &&
-                         params.query_start_loc[token_idx + 1] == token + 1;
-  if (!is_decode) return query_row_of(params, token_idx, head_idx);
-  QueryRow row;
-  row.token_idx = token_idx;
-  row.head_idx = head_idx;
-  row.kv_head_idx = head_idx / (params.num_query_heads / params.num_kv_heads);
-  row.is_padding = false;
-  row.req_idx = token_idx;
-  row.seq_len = seq_len_of(params, token_idx);
-  row.position = row.seq_len - 1;
-  return row;
-}
-
 template <typename Query, typename Stored>
 __global__ void __launch_bounds__(kDecodeThreads, 8)
     paged_decode_reduce_base_2(PagedAttentionParams params) {

@@ -47,7 +47,7 @@ static __global__ void paged_decode_reduce(PagedAttentionParams params) {
   const std::int64_t row_idx = blockIdx.x;
   const std::int64_t head_idx = row_idx % params.num_query_heads;
   const std::int64_t token_idx = row_idx / params.num_query_heads;
-  const QueryRow row = query_row_of(params, token_idx, head_idx);
+  const QueryRow row = decode_row_of(params, token_idx, head_idx);
   const KeyRange visible = row.is_padding ? KeyRange{} : visible_range(params, row);
   const float minus_infinity = float_from_bits(0xff800000u);
   const float sink = params.sinks != nullptr ? params.sinks[head_idx] : minus_infinity;
@@ -73,17 +73,34 @@ static __global__ void paged_decode_reduce(PagedAttentionParams params) {
   }
   m = larger(sink, m);
 
-  for (std::int64_t d = threadIdx.x; d < params.head_size_v; d += kDecodeThreads) {
+  // The weights of up to 128 partitions at a time: a thread computes one, and all use it.
+  __shared__ float weights[kDecodeThreads];
+  __shared__ float sums[kDecodeThreads];
+  const std::int64_t rounds = (params.head_size_v + kDecodeThreads - 1) / kDecodeThreads;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const std::int64_t d = round * kDecodeThreads + threadIdx.x;
     float l = 0.0f;
     float acc = 0.0f;
-    for (std::int64_t partition = first; partition <= last; ++partition) {
-      const std::int64_t index = states.index(row_idx, partition);
-      const float weight = softmax_weight(states.maxima[index], m);
-      l = fused_multiply_add(weight, states.sums[index], l);
-      acc = fused_multiply_add(weight, states.output(row_idx, partition)[d], acc);
+    for (std::int64_t begin = first; begin <= last; begin += kDecodeThreads) {
+      const std::int64_t own_partition = begin + threadIdx.x;
+      if (own_partition <= last) {
+        const std::int64_t index = states.index(row_idx, own_partition);
+        weights[threadIdx.x] = softmax_weight(states.maxima[index], m);
+        sums[threadIdx.x] = states.sums[index];
+      }
+      __syncthreads();
+      const std::int64_t partitions_left = last + 1 - begin;
+      const int num_here =
+          static_cast<int>(partitions_left < kDecodeThreads ? partitions_left : kDecodeThreads);
+      for (int i = 0; d < params.head_size_v && i < num_here; ++i) {
+        l = fused_multiply_add(weights[i], sums[i], l);
+        acc = fused_multiply_add(weights[i], states.output(row_idx, begin + i)[d], acc);
+      }
+      __syncthreads();
     }
 
     // Step 5: normalise
+    if (d >= params.head_size_v) continue;
     if (params.sinks != nullptr) l = l + softmax_weight(sink, m);
     output[d] = canonical_nan(acc / l);
     if (d == 0) *lse = canonical_nan(m + exact_log(l));

@@ -48,6 +48,7 @@
 #include "gpu/device/launch.h"
 #include "gpu/device/ldmatrix.h"
 #include "gpu/device/shared_memory.h"
+#include "gpu/kernels/paged_attention/cache_place.h"
 #include "gpu/kernels/paged_attention/page_table.h"
 #include "gpu/kernels/paged_attention/swizzled_tile.h"
 #include "gpu/kernels/paged_attention/tensor_core_checks.h"
@@ -92,27 +93,19 @@ struct PrefillPipelined {
   static void launch(const PagedAttentionParams& params);
 };
 
-// Begins to bring rows of a tile into shared memory.
-// \param first_of  the first element of a row of the tile, or nullptr if it is not to be read
-// \param fallback  an address that may be named where nothing is read
-template <int kHead, int kRows, typename Operand, typename Stored, typename FirstOf>
-__device__ __forceinline__ void begin_rows(Operand* tile,
-                                           int head_size,
-                                           const Stored* fallback,
-                                           FirstOf first_of) {
+// Calls begin(row, place, element) for this thread's chunks of a tile in shared memory: `place` is where the chunk
+// lies in the tile, `element` the first of its row that it holds.
+template <int kHead, int kRows, typename Begin>
+__device__ __forceinline__ void for_own_chunks(Begin begin) {
   constexpr int kChunks = kHead / kChunkElements;  // of a row
   constexpr int kRowsPerRound = PrefillPipelined::kThreads<kHead> / kChunks;
   static_assert(kRowsPerRound % 8 == 0, "the swizzle of a thread's rows is the same");
-  const int first_row = static_cast<int>(threadIdx.x) / kChunks;
-  const int chunk = static_cast<int>(threadIdx.x) % kChunks;
-  const int element = chunk * kChunkElements;
-  Operand* const first_chunk = tile + swizzled<kHead>(first_row, chunk);
-  PAGELAB_UNROLL for (int begin = 0; begin < kRows; begin += kRowsPerRound) {
-    const int row = begin + first_row;
-    if (row >= kRows) continue;  // in the last round
-    const Stored* first = first_of(row);
-    const bool exists = first != nullptr && element < head_size;
-    begin_chunk(first_chunk + begin * kHead, exists ? first + element : fallback, exists);
+  const int own_row = static_cast<int>(threadIdx.x / kChunks);
+  const int chunk = static_cast<int>(threadIdx.x % kChunks);
+  const int own_place = swizzled<kHead>(own_row, chunk);
+  PAGELAB_UNROLL for (int first_row = 0; first_row < kRows; first_row += kRowsPerRound) {
+    if (first_row + own_row >= kRows) continue;  // in the last round
+    begin(first_row + own_row, first_row * kHead + own_place, chunk * kChunkElements);
   }
 }
 
@@ -198,16 +191,15 @@ __global__ void __launch_bounds__(PrefillPipelined::kThreads<kHead>, 1)
       const TokenPlace* places = all_places + key_tile % 2 * kPrefillKeys;
       Query* key_rows = tiles + key_tile % Rung::kStages * 2 * Rung::kTileElements<kHead>;
       Query* value_rows = key_rows + Rung::kTileElements<kHead>;
-      begin_rows<kHead, kPrefillKeys>(key_rows, static_cast<int>(params.head_size), keys,
-                                      [&](int row) {
-                                        const std::int64_t place = places[row].key;
-                                        return place == kNoToken ? nullptr : keys + place;
-                                      });
-      begin_rows<kHead, kPrefillKeys>(value_rows, static_cast<int>(params.head_size_v), values,
-                                      [&](int row) {
-                                        const std::int64_t place = places[row].value;
-                                        return place == kNoToken ? nullptr : values + place;
-                                      });
+      for_own_chunks<kHead, kPrefillKeys>([&](int row, int place, int element) {
+        // The address of a token that is not read goes nowhere, and nobody looks.
+        const TokenPlace token = places[row];
+        const bool is_seen = token.key >= 0;
+        begin_chunk(key_rows + place, keys + token.key + element,
+                    is_seen && element < static_cast<int>(params.head_size));
+        begin_chunk(value_rows + place, values + token.value + element,
+                    is_seen && element < static_cast<int>(params.head_size_v));
+      });
     }
     cp_async_commit();
   };
@@ -215,12 +207,12 @@ __global__ void __launch_bounds__(PrefillPipelined::kThreads<kHead>, 1)
   // Before the loop: the queries and the first tile are on their way, the places of the second are known.
   locate(first_tile);
   const Query* all_queries = static_cast<const Query*>(params.query);
-  begin_rows<kHead, Rung::kQueries<kHead>>(
-      query_tile, static_cast<int>(params.head_size), all_queries, [&](int row) {
-        const std::int64_t row_idx =
-            (work.tile.first_token + row) * params.num_query_heads + work.head_idx;
-        return row < work.tile.num_rows ? all_queries + row_idx * params.head_size : nullptr;
-      });
+  for_own_chunks<kHead, Rung::kQueries<kHead>>([&](int row, int place, int element) {
+    const std::int64_t row_idx =
+        (work.tile.first_token + row) * params.num_query_heads + work.head_idx;
+    begin_chunk(query_tile + place, all_queries + row_idx * params.head_size + element,
+                row < work.tile.num_rows && element < static_cast<int>(params.head_size));
+  });
   __syncthreads();
   begin_tile(first_tile);
   locate(first_tile + 1);
