@@ -21,11 +21,39 @@ endfunction()
 
 # pagelab_add_kernels(NAME FILE.cu ...): kernel sources, compiled once a target into the libraries
 # NAME_simulated (by g++, fast), NAME_checked (by g++, every access to device memory checked) and, where
-# there is nvcc, NAME_cuda. NAME itself stands for all of them. The g++ builds see a one-line file that
-# includes the real one, because CMake gives a source file one language only; line numbers stay those of
-# the source. The checked kernels take no flags of the host's sanitizers (and therefore link reference,
+# there is nvcc, NAME_cuda. NAME itself stands for all of them. The g++ builds see one file that includes those of
+# the call: CMake gives a source file one language only, and together they cost a third of what they cost one by
+# one (pagelab_compile_together says why). Another call with the same NAME adds to it. Line numbers stay those of
+# the sources. The checked kernels take no flags of the host's sanitizers (and therefore link reference,
 # which passes them on, for their users only): they are instrumented for pagelab's own hooks.
 function(pagelab_add_kernels name)
+  if(NOT TARGET ${name})
+    pagelab_add_kernel_libraries(${name})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY PAGELAB_KERNEL_SOURCES ${ARGN})
+  set(together "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
+    cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE inside)
+    string(APPEND together "#include \"${inside}\"\n")
+    if(PAGELAB_HAS_CUDA)
+      target_sources(${name}_cuda PRIVATE "${path}")
+    endif()
+  endforeach()
+  # The wrapper has the name of the call's first source.
+  list(GET ARGN 0 first)
+  cmake_path(ABSOLUTE_PATH first)
+  cmake_path(RELATIVE_PATH first BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+  set(wrapper "${PROJECT_BINARY_DIR}/simulated/${first}.cpp")
+  file(CONFIGURE OUTPUT "${wrapper}" CONTENT "${together}" @ONLY)
+  target_sources(${name}_simulated PRIVATE "${wrapper}")
+  if(PAGELAB_CHECKED_KERNELS)
+    target_sources(${name}_checked PRIVATE "${wrapper}")
+  endif()
+endfunction()
+
+# The libraries of pagelab_add_kernels, still empty.
+function(pagelab_add_kernel_libraries name)
   add_library(${name} INTERFACE)
   pagelab_library(${name}_simulated)
   target_link_libraries(${name}_simulated
@@ -43,20 +71,6 @@ function(pagelab_add_kernels name)
     target_link_libraries(${name} INTERFACE ${name}_cuda)
     target_compile_definitions(${name} INTERFACE PAGELAB_HAS_CUDA)
   endif()
-  set_property(GLOBAL APPEND PROPERTY PAGELAB_KERNEL_SOURCES ${ARGN})
-  foreach(source IN LISTS ARGN)
-    cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE path)
-    cmake_path(RELATIVE_PATH path BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE inside)
-    set(wrapper "${PROJECT_BINARY_DIR}/simulated/${inside}.cpp")
-    file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${inside}\"\n" @ONLY)
-    target_sources(${name}_simulated PRIVATE "${wrapper}")
-    if(PAGELAB_CHECKED_KERNELS)
-      target_sources(${name}_checked PRIVATE "${wrapper}")
-    endif()
-    if(PAGELAB_HAS_CUDA)
-      target_sources(${name}_cuda PRIVATE "${path}")
-    endif()
-  endforeach()
 endfunction()
 
 # pagelab_add_test(NAME [OPTIMISED] [TOGETHER file.cpp ...] [SOURCES file.cpp ...] [LINK target ...]
