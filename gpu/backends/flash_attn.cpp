@@ -19,22 +19,12 @@ bool splits_kv(const FlashAttnMetadata& metadata) {
   return metadata.max_query_len == 1 && metadata.max_num_splits != 1;
 }
 
-// The one kernel of a call.
-AttentionRung rung_for(const KernelSet& kernels,
-                       const FlashAttnMetadata& metadata,
-                       const PagedAttentionParams& sizes) {
-  // paged_decode would take longer heads: what is supported is not to depend on the batch.
-  require_taken(kName, refusal_of_head_sizes(sizes));
-  return first_that_takes(
-      kName, splits_kv(metadata) ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
-}
-
 // The two kernels of a cascade. The prefix is one request with as many queries as the batch has; where these are
 // decodes, it is split as they are.
 CascadeRungs cascade_rungs_for(const KernelSet& kernels,
                                const FlashAttnMetadata& metadata,
                                const PagedAttentionParams& sizes) {
-  const AttentionRung suffix = rung_for(kernels, metadata, sizes);
+  const AttentionRung suffix = flash_attn_rung(kernels, metadata, sizes);
   const auto rungs = splits_kv(metadata) ? prefix_rungs(kernels) : varlen_rungs(kernels);
   return {first_that_takes(kName, rungs, sizes), suffix};
 }
@@ -52,7 +42,7 @@ class FlashAttnImpl final : public KernelImpl {
     const DeviceBatch on_device(device(), batch, cache());
     PagedAttentionParams params = on_device.params();
     params.max_seq_len = metadata.max_seq_len;
-    launch_rung(device(), rung_for(kernels(), metadata, params), params);
+    launch_rung(device(), flash_attn_rung(kernels(), metadata, params), params);
     on_device.copy_results_to(output, lse);
   }
 
@@ -79,7 +69,7 @@ class FlashAttnBackend final : public AttentionBackend {
   std::string target() const override { return device_->target(); }
   Precision precision(const AttentionStep& step, std::int64_t) const override {
     const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
-    return rung_for(kernels_of(*device_), metadata, launch_sizes(step))
+    return flash_attn_rung(kernels_of(*device_), metadata, launch_sizes(step))
         .precision(step.query.dtype());
   }
   CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
@@ -106,15 +96,26 @@ class FlashAttnBackend final : public AttentionBackend {
 
 FlashAttnMetadata build_flash_attn_metadata(const CommonAttentionMetadata& common,
                                             const FlashAttnOptions& options) {
+  return flash_attn_metadata(common.max_query_len(), common.max_seq_len(), options);
+}
+
+FlashAttnMetadata flash_attn_metadata(std::int64_t max_query_len,
+                                      std::int64_t max_seq_len,
+                                      const FlashAttnOptions& options) {
   if (options.max_num_splits != 0 && options.max_num_splits != 1) {
     throw Error("max_num_splits is " + std::to_string(options.max_num_splits) +
                 ", but FLASH_ATTN takes 0 (it splits at every 512 keys) or 1 (it does not split).");
   }
-  FlashAttnMetadata metadata;
-  metadata.max_query_len = common.max_query_len();
-  metadata.max_seq_len = common.max_seq_len();
-  metadata.max_num_splits = options.batch_invariant ? 1 : options.max_num_splits;
-  return metadata;
+  return {max_query_len, max_seq_len, options.batch_invariant ? 1 : options.max_num_splits};
+}
+
+AttentionRung flash_attn_rung(const KernelSet& kernels,
+                              const FlashAttnMetadata& metadata,
+                              const PagedAttentionParams& sizes) {
+  // paged_decode would take longer heads: what is supported is not to depend on the batch.
+  require_taken(kName, refusal_of_head_sizes(sizes));
+  return first_that_takes(
+      kName, splits_kv(metadata) ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
 }
 
 std::unique_ptr<AttentionBackend> make_flash_attn_backend(std::shared_ptr<Device> device,

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gpu/backends/rung_choice.h"
 #include "gpu/runtime/device.h"
 #include "reference/registry/backend.h"
 
@@ -53,6 +54,21 @@ struct FlashAttnMetadata {
 /// \throws Error  if max_num_splits is neither 0 nor 1
 FlashAttnMetadata build_flash_attn_metadata(const CommonAttentionMetadata& common,
                                             const FlashAttnOptions& options);
+
+/// The same of a batch that is known by its longest query and sequence only.
+/// \throws Error  if max_num_splits is neither 0 nor 1
+FlashAttnMetadata flash_attn_metadata(std::int64_t max_query_len,
+                                      std::int64_t max_seq_len,
+                                      const FlashAttnOptions& options);
+
+/// The one kernel of a call.
+/// \param kernels   of the device
+/// \param metadata  of the batch
+/// \param sizes     of the batch: launch_sizes() suffices
+/// \throws Error    if none takes the batch
+AttentionRung flash_attn_rung(const KernelSet& kernels,
+                              const FlashAttnMetadata& metadata,
+                              const PagedAttentionParams& sizes);
 
 /// The backend FLASH_ATTN on a device.
 /// \param device   where the cache lies and the kernels run

@@ -5,7 +5,8 @@
 ///
 /// Abstracted: on the GPU a launch returns before the kernel has run, and errors of the kernel show
 /// at a later call (Device::synchronize, a copy); in the simulator the kernel has run when the
-/// launch returns, and its errors are thrown there.
+/// launch returns, and its errors are thrown there. While a graph is recorded (launch_recorder.h),
+/// nothing runs on either.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "gpu/device/keywords.h"
+#include "gpu/device/launch_recorder.h"
 #include "reference/contract/error.h"
 #include "reference/numerics/target.h"
 
@@ -52,6 +54,23 @@ inline void require_kernel(const char* name, bool exists) {
   throw Error(std::string("kernel ") + name + " is a null pointer: there is nothing to launch.");
 }
 
+/// A launch in the form in which it is recorded.
+template <typename Params>
+LaunchCall call_of(const char* name,
+                   dim3 grid,
+                   dim3 cta,
+                   void (*kernel)(Params),
+                   const Params& params,
+                   std::size_t shared_bytes) {
+  return {name,
+          {grid.x, grid.y, grid.z},
+          {cta.x, cta.y, cta.z},
+          shared_bytes,
+          &params,
+          sizeof(Params),
+          reinterpret_cast<void (*)()>(kernel)};
+}
+
 #if defined(__CUDACC__)
 
 // On the GPU: CUDA's own launch, `kernel<<<grid, cta>>>(params)`, and the question whether it was
@@ -76,7 +95,12 @@ void launch(const char* name,
           " bytes of dynamic shared memory are not allowed: " + cudaGetErrorString(allowed) + ".");
     }
   }
-  kernel<<<grid, cta, shared_bytes>>>(params);
+  cudaStream_t stream = nullptr;
+  if (launch_recorder != nullptr) {
+    launch_recorder->record(call_of(name, grid, cta, kernel, params, shared_bytes));
+    stream = static_cast<cudaStream_t>(launch_recorder->stream());
+  }
+  kernel<<<grid, cta, shared_bytes, stream>>>(params);
   const cudaError_t status = cudaGetLastError();
   if (status != cudaSuccess) {
     throw Error(to_string(last_launch) + ": the launch failed: " + cudaGetErrorString(status) +
@@ -85,6 +109,26 @@ void launch(const char* name,
 }
 
 #else
+
+/// What the simulator wants to know of a launch.
+inline simt::LaunchConfig config_of(const LaunchCall& call) {
+#if defined(PAGELAB_CHECKED)
+  constexpr simt::Checks kChecks = simt::Checks::kOn;
+#else
+  constexpr simt::Checks kChecks = simt::Checks::kOff;
+#endif
+  const dim3 grid(call.grid[0], call.grid[1], call.grid[2]);
+  const dim3 cta(call.cta[0], call.cta[1], call.cta[2]);
+  return {call.kernel, grid, cta, call.shared_bytes, kChecks};
+}
+
+/// Runs a kernel for a launch, at once or, if it was recorded, later.
+template <typename Params>
+void run_call(const LaunchCall& call) {
+  const auto kernel = reinterpret_cast<void (*)(Params)>(call.function);
+  const Params& params = *static_cast<const Params*>(call.params);
+  simt::launch(config_of(call), [&] { kernel(params); });
+}
 
 /// Runs a kernel once for each thread. On the GPU (above) this is `kernel<<<grid, cta>>>(params)`; in the
 /// simulator the kernel is a function, called once for each thread.
@@ -103,13 +147,15 @@ void launch(const char* name,
             const Params& params,
             std::size_t shared_bytes = 0) {
   require_kernel(name, kernel != nullptr);
-#if defined(PAGELAB_CHECKED)
-  constexpr simt::Checks kChecks = simt::Checks::kOn;
-#else
-  constexpr simt::Checks kChecks = simt::Checks::kOff;
-#endif
+  LaunchCall call = call_of(name, grid, cta, kernel, params, shared_bytes);
+  call.run = &run_call<Params>;
   try {
-    simt::launch({name, grid, cta, shared_bytes, kChecks}, [&] { kernel(params); });
+    if (launch_recorder == nullptr) {
+      call.run(call);
+    } else {
+      simt::check_launch_limits(config_of(call));
+      launch_recorder->record(call);
+    }
   } catch (const simt::Error& error) {
     throw Error(error.what());
   }

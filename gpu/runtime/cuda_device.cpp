@@ -1,28 +1,16 @@
 // A GPU as a Device, through the CUDA runtime. Compiled only where there is a CUDA toolkit;
 // no_cuda_device.cpp stands in elsewhere.
 
-#include <cuda_runtime.h>
 #include <fmt/format.h>
 
-#include "gpu/device/last_launch.h"
+#include "gpu/runtime/cuda_check.h"
+#include "gpu/runtime/cuda_graph.h"
 #include "gpu/runtime/device.h"
 #include "gpu/runtime/gpu_code.h"
 #include "reference/contract/error.h"
 
 namespace pagelab {
 namespace {
-
-// Work is asynchronous: the call that fails may be an innocent one after the culprit, so the
-// message names the kernel that was launched last.
-void check(cudaError_t status, const std::string& call) {
-  if (status == cudaSuccess) return;
-  cudaGetLastError();  // CUDA remembers an error until it is asked; the next launch would report it
-  std::string sentence = fmt::format("{} failed: {}", call, cudaGetErrorString(status));
-  if (last_launch.kernel != nullptr) {
-    sentence += fmt::format("; the last launch before it was {}", to_string(last_launch));
-  }
-  throw Error(sentence + ".");
-}
 
 // A point in the order of the work, whose time the GPU notes when it comes there.
 struct Event {
@@ -44,26 +32,37 @@ class CudaDevice final : public Device {
   std::string target() const override { return "cuda"; }
 
   void* allocate(std::size_t bytes, const std::string& array_name) override {
+    refuse_while_recording("`" + array_name + "` cannot be allocated");
     void* array = nullptr;
     check(cudaMalloc(&array, bytes),
           fmt::format("cudaMalloc of {} bytes for `{}`", bytes, array_name));
     return array;
   }
-  void free(void* array) noexcept override { cudaFree(array); }
+  void free(void* array) noexcept override {
+    note_free();
+    cudaFree(array);
+  }
 
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
+    refuse_while_recording("nothing can be copied to the device");
     check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice),
           fmt::format("cudaMemcpy of {} bytes to the device", bytes));
   }
   void copy_to_host(void* to, const void* from, std::size_t bytes) override {
+    refuse_while_recording("nothing can be copied to the host");
     check(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost),
           fmt::format("cudaMemcpy of {} bytes to the host", bytes));
   }
   void fill(void* to, unsigned char value, std::size_t bytes) override {
+    refuse_while_recording("no array can be filled");
     check(cudaMemset(to, value, bytes), fmt::format("cudaMemset of {} bytes", bytes));
   }
-  void synchronize() override { check(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
+  void synchronize() override {
+    refuse_while_recording("nothing can be waited for");
+    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
   double seconds_of(const std::function<void()>& work) override {
+    refuse_while_recording("nothing can be timed");
     const Event start;
     const Event stop;
     start.record();
@@ -73,6 +72,9 @@ class CudaDevice final : public Device {
     float milliseconds = 0.0f;
     check(cudaEventElapsedTime(&milliseconds, start.event, stop.event), "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) * 1e-3;
+  }
+  std::unique_ptr<Graph> capture(const std::function<void()>& work) override {
+    return capture_cuda_graph(work);
   }
 
  private:

@@ -18,6 +18,8 @@ enum class DeviceKind : std::uint8_t {
   kCuda,              ///< compiled by nvcc
 };
 
+class Graph;
+
 /// Something that has memory and runs kernels. Work is done in the order of the calls.
 class Device {
  public:
@@ -49,6 +51,12 @@ class Device {
   /// \returns       seconds
   /// \throws Error  as synchronize
   virtual double seconds_of(const std::function<void()>& work) = 0;
+
+  /// Records what is launched, instead of running it (graph.h).
+  /// \param work    launches kernels; what it has allocated before must outlive the graph
+  /// \returns       never null
+  /// \throws Error  if `work` allocates, frees, copies or waits, or a launch is refused; nothing has run then either
+  virtual std::unique_ptr<Graph> capture(const std::function<void()>& work) = 0;
 };
 
 /// The simulator, whose kernels are compiled for speed.

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "gpu/runtime/device.h"
+#include "gpu/runtime/graph.h"
 #include "reference/contract/error.h"
 #include "simulator/simt/device_memory.h"
 #include "simulator/simt/error.h"
@@ -20,6 +21,15 @@ auto in_our_words(const Call& call) {
   }
 }
 
+class SimulatorGraph final : public Graph {
+ public:
+  explicit SimulatorGraph(std::unique_ptr<LaunchList> list) : Graph(std::move(list)) {}
+  void replay() override {
+    refuse_while_recording("a graph cannot be replayed");
+    in_our_words([&] { list_->replay(); });
+  }
+};
+
 class SimulatorDevice final : public Device {
  public:
   explicit SimulatorDevice(bool checked) : checked_(checked) {}
@@ -31,25 +41,40 @@ class SimulatorDevice final : public Device {
   std::string target() const override { return "simulator"; }
 
   void* allocate(std::size_t bytes, const std::string& array_name) override {
+    refuse_while_recording("`" + array_name + "` cannot be allocated");
     const simt::Tracking tracking = checked_ ? simt::Tracking::kWrites : simt::Tracking::kBounds;
     return in_our_words([&] { return memory().allocate(bytes, array_name, tracking); });
   }
-  void free(void* array) noexcept override { memory().free(array); }
+  void free(void* array) noexcept override {
+    note_free();
+    memory().free(array);
+  }
 
   void copy_to_device(void* to, const void* from, std::size_t bytes) override {
+    refuse_while_recording("nothing can be copied to the device");
     in_our_words([&] { memory().copy_to_device(to, from, bytes); });
   }
   void copy_to_host(void* to, const void* from, std::size_t bytes) override {
+    refuse_while_recording("nothing can be copied to the host");
     in_our_words([&] { memory().copy_to_host(to, from, bytes); });
   }
   void fill(void* to, unsigned char value, std::size_t bytes) override {
+    refuse_while_recording("no array can be filled");
     in_our_words([&] { memory().fill(to, value, bytes); });
   }
-  void synchronize() override {}  // a launch returns when the kernel has run
+  void synchronize() override {  // a launch returns when the kernel has run
+    refuse_while_recording("nothing can be waited for");
+  }
   double seconds_of(const std::function<void()>& work) override {
+    refuse_while_recording("nothing can be timed");
     const auto start = std::chrono::steady_clock::now();
     work();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::unique_ptr<Graph> capture(const std::function<void()>& work) override {
+    auto list = std::make_unique<LaunchList>();
+    record_launches(*list, work);
+    return std::make_unique<SimulatorGraph>(std::move(list));
   }
 
  private:

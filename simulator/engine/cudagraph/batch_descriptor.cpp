@@ -18,6 +18,10 @@ std::string to_string(const BatchDescriptor& descriptor) {
   return text + adapters_of(descriptor.num_active_loras);
 }
 
+std::string to_string(const CudagraphDispatch& dispatch) {
+  return fmt::format("{} of {}", to_string(dispatch.mode), to_string(dispatch.descriptor));
+}
+
 std::string to_string(const BatchExecutionDescriptor& descriptor) {
   std::string text =
       fmt::format("{}: {} tokens", to_string(descriptor.cg_mode), descriptor.num_tokens);

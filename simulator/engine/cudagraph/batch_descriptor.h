@@ -35,6 +35,9 @@ struct CudagraphDispatch {
   BatchDescriptor descriptor;                 ///< the graph; for NONE, the bare number of tokens
 };
 
+/// "FULL of 4 tokens, 4 requests, uniform".
+std::string to_string(const CudagraphDispatch& dispatch);
+
 /// A graph of the second model runner.
 /// \source vLLM v1/worker/gpu/cudagraph_utils.py, BatchExecutionDescriptor
 struct BatchExecutionDescriptor {
