@@ -168,9 +168,9 @@ class FlashInferImpl final : public KernelImpl {
     const Tensor query = gathered(batch.query, plan.tokens);
     const HostBatch own{query, batch.key, batch.value, metadata, variant};
     const DeviceBatch on_device(device(), own, cache());
-    const DevicePages pages(device(), plan.pages);
-
     PagedAttentionParams params = on_device.params();
+    validate(plan.pages, params.block_size);
+    const DevicePages pages(device(), plan.pages);
     params.seq_lens = nullptr;
     params.block_table = pages.paged_kv_indices.as<std::int32_t>();
     params.max_blocks_per_req = plan.pages.max_pages_per_req();

@@ -35,6 +35,45 @@ std::int64_t PagedKvTable::max_pages_per_req() const {
   return most;
 }
 
+std::int64_t num_tokens_of_pages(std::int64_t num_pages,
+                                 std::int64_t last_page_len,
+                                 std::int64_t page_size) {
+  if (page_size < 1) throw Error(fmt::format("page_size is {}, but must be positive.", page_size));
+  if (num_pages < 0)
+    throw Error(fmt::format("num_pages is {}, but must not be negative.", num_pages));
+  if (num_pages == 0 && last_page_len != 0) {
+    throw Error(
+        fmt::format("last_page_len is {}, but there are no pages; then it is 0.", last_page_len));
+  }
+  if (num_pages == 0) return 0;
+  if (last_page_len < 1 || last_page_len > page_size) {
+    throw Error(fmt::format("last_page_len is {}, but the last of {} pages has 1 to {} tokens.",
+                            last_page_len, num_pages, page_size));
+  }
+  return (num_pages - 1) * page_size + last_page_len;
+}
+
+void validate(const PagedKvTable& table, std::int64_t page_size) {
+  const std::vector<std::int32_t>& indptr = table.paged_kv_indptr;
+  const std::size_t num_reqs = table.paged_kv_last_page_len.size();
+  if (indptr.size() != num_reqs + 1 || indptr.front() != 0 ||
+      indptr.back() != static_cast<std::int64_t>(table.paged_kv_indices.size())) {
+    throw Error(fmt::format(
+        "paged_kv_indptr has {} entries for {} requests and ends with {}; it must have one "
+        "more than there are requests, begin with 0 and end with the {} pages.",
+        indptr.size(), num_reqs, indptr.empty() ? 0 : indptr.back(),
+        table.paged_kv_indices.size()));
+  }
+  for (std::size_t req_idx = 0; req_idx < num_reqs; ++req_idx) {
+    try {
+      num_tokens_of_pages(indptr[req_idx + 1] - indptr[req_idx],
+                          table.paged_kv_last_page_len[req_idx], page_size);
+    } catch (const Error& error) {
+      throw Error(fmt::format("request {} of the page table: {}", req_idx, error.what()));
+    }
+  }
+}
+
 void append_pages(PagedKvTable& table,
                   std::span<const std::int32_t> pages,
                   std::int64_t seq_len,

@@ -38,6 +38,22 @@ struct PagedKvTable {
   std::int64_t max_pages_per_req() const;
 };
 
+/// Tokens of a request by its pages: (num_pages − 1) · page_size + last_page_len.
+/// \param num_pages      its pages
+/// \param last_page_len  tokens of the last one: 1 to page_size; without pages 0
+/// \param page_size      tokens a page
+/// \throws Error         if a number is out of range
+std::int64_t num_tokens_of_pages(std::int64_t num_pages,
+                                 std::int64_t last_page_len,
+                                 std::int64_t page_size);
+
+/// Checks what kernels trust, whoever made the table.
+/// \param table      pages of some requests
+/// \param page_size  tokens a page
+/// \throws Error     if an indptr does not begin with 0, decreases or does not end with the number of pages, or if a
+///                   request's last length does not fit its pages; naming the request
+void validate(const PagedKvTable& table, std::int64_t page_size);
+
 /// Appends the pages of one request.
 /// \param table      what they are appended to
 /// \param pages      the request's row of the block table; what is beyond its tokens is not read

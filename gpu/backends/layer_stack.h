@@ -52,15 +52,23 @@ class LayerStack {
   /// Sets the shape that parts are launched with from now on.
   void set_shape(const LaunchShape& shape) { shape_ = shape; }
 
-  /// The largest shape of a number of padded tokens and requests: what is recorded into a graph.
+  /// The largest shape that a graph of so many tokens and requests covers: what is recorded.
+  /// \param num_tokens     padded
+  /// \param num_reqs       padded
   /// \param max_query_len  1 for a graph of decodes
   LaunchShape shape_of_graph(std::int64_t num_tokens,
                              std::int64_t num_reqs,
                              std::int64_t max_query_len) const;
 
-  /// A layer's output of the last step. \param num_tokens  of the launch  \returns [T, num_query_heads, head_size_v]
+  /// A layer's output of the last step.
+  /// \param layer       from 0
+  /// \param num_tokens  T, of the launch
+  /// \returns           [T, num_query_heads, head_size_v]
   Tensor output(std::size_t layer, std::int64_t num_tokens) const;
-  /// A layer's log-sum-exp. \param num_tokens  of the launch  \returns [num_query_heads, T]
+  /// A layer's log-sum-exp of the last step.
+  /// \param layer       from 0
+  /// \param num_tokens  T, of the launch
+  /// \returns           [num_query_heads, T]
   Tensor lse(std::size_t layer, std::int64_t num_tokens) const;
   /// A layer's cache as it is now.
   KvCache cache(std::size_t layer) const { return caches_.at(layer)->copy_to_host(); }

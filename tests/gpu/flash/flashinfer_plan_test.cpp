@@ -43,6 +43,45 @@ TEST_SUITE("FLASHINFER's plan") {
     CHECK(table.max_pages_per_req() == 2);
   }
 
+  TEST_CASE("E14: a last page has from 1 to page_size tokens and none only without pages") {
+    CHECK(num_tokens_of_pages(3, 16, 16) == 48);
+    CHECK(num_tokens_of_pages(3, 1, 16) == 33);
+    CHECK(num_tokens_of_pages(0, 0, 16) == 0);
+    CHECK_THROWS_WITH_AS(num_tokens_of_pages(3, 17, 16),
+                         "last_page_len is 17, but the last of 3 pages has 1 to 16 tokens.", Error);
+    CHECK_THROWS_WITH_AS(num_tokens_of_pages(3, 0, 16),
+                         "last_page_len is 0, but the last of 3 pages has 1 to 16 tokens.", Error);
+    CHECK_THROWS_WITH_AS(num_tokens_of_pages(0, 1, 16),
+                         "last_page_len is 1, but there are no pages; then it is 0.", Error);
+  }
+
+  TEST_CASE("E14: a page table that no plan has made is refused before a kernel reads it") {
+    PagedKvTable table;
+    table.paged_kv_indptr = {0, 2, 2, 3};
+    table.paged_kv_indices = {7, 2, 5};
+    table.paged_kv_last_page_len = {2, 0, 4};
+    CHECK_NOTHROW(validate(table, 4));
+    // Pages of 3 tokens cannot have 4.
+    CHECK_THROWS_WITH_AS(validate(table, 3),
+                         "request 2 of the page table: last_page_len is 4, but the last of 1 pages "
+                         "has 1 to 3 tokens.",
+                         Error);
+    table.paged_kv_last_page_len = {2, 1, 4};
+    CHECK_THROWS_WITH_AS(validate(table, 4),
+                         "request 1 of the page table: last_page_len is 1, but there are no pages; "
+                         "then it is 0.",
+                         Error);
+    table.paged_kv_last_page_len = {2, 0, 4};
+    table.paged_kv_indptr = {0, 3, 2, 3};
+    CHECK_THROWS_WITH_AS(validate(table, 4),
+                         "request 1 of the page table: num_pages is -1, but must not be negative.",
+                         Error);
+    table.paged_kv_indptr = {0, 2, 2, 2};
+    CHECK_THROWS_AS(validate(table, 4), Error);
+    table.paged_kv_indptr = {0, 2, 3};
+    CHECK_THROWS_AS(validate(table, 4), Error);
+  }
+
   TEST_CASE("a batch without requests has an indptr of one 0") {
     const FlashInferPlan plan = plan_flashinfer({}, true, {}, 4);
     CHECK(plan.decode.pages.paged_kv_indptr == Numbers{0});
