@@ -196,12 +196,13 @@ TEST_SUITE("program") {
         test::run_command("(" + test::pagelab_program() + " attend '" + step + "' >/dev/full)");
     CHECK(run.exit_status == kRequestWasWrong);
     CHECK_MESSAGE(run.output.find("stdout") != std::string::npos, run.output);
-    // The demo's output is longer than what is held back, so it fails on the way.
-    const CommandResult demo =
-        test::run_command("(" + test::pagelab_program() + " demo >/dev/full)");
-    CHECK(demo.exit_status == kRequestWasWrong);
-    CHECK_MESSAGE(demo.output == "The output could not be written to stdout. Is the disk full?\n",
-                  demo.output);
+    // This one's output is longer than what is held back, so it fails on the way.
+    const CommandResult backends =
+        test::run_command("(" + test::pagelab_program() + " backends >/dev/full)");
+    CHECK(backends.exit_status == kRequestWasWrong);
+    CHECK_MESSAGE(
+        backends.output == "The output could not be written to stdout. Is the disk full?\n",
+        backends.output);
   }
 
   TEST_CASE("an error that pagelab did not foresee is not blamed on the request") {

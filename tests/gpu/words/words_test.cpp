@@ -105,11 +105,8 @@ TEST_SUITE("words of CUDA") {
   TEST_CASE("results of words do not depend on the order of threads") {
     const simt::ScopedThreadOrder descending(simt::ThreadOrder::kDescending);
     for (const auto& device : simulators()) check_words(device, {""});
-    for (std::uint64_t seed : {1, 2}) {
-      CAPTURE(seed);
-      const simt::ScopedThreadOrder shuffled(simt::ThreadOrder::kShuffled, seed);
-      for (const auto& device : simulators()) check_words(device, {""});
-    }
+    const simt::ScopedThreadOrder shuffled(simt::ThreadOrder::kShuffled, 2);
+    for (const auto& device : simulators()) check_words(device, {""});
   }
 
   TEST_CASE("every kernel of the table has a case and every case has a line of its own") {
