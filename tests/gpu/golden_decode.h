@@ -20,8 +20,6 @@ inline constexpr std::uint64_t kNumDecodeGoldens = 40;
 /// bits. Every pair of dtypes that rungs 6 and 7 take, every variant at some seed; a fifth of the contexts are
 /// longer than a partition.
 /// \param device  where the kernels run
-/// \param stride  every so-manieth seed, from 0 on
-std::vector<std::string> decode_golden_lines(const std::shared_ptr<Device>& device,
-                                             std::uint64_t stride = 1);
+std::vector<std::string> decode_golden_lines(const std::shared_ptr<Device>& device);
 
 }  // namespace pagelab::test

@@ -9,6 +9,7 @@
 #include "reference/registry/reference_backends.h"
 #include "tests/gpu/devices.h"
 #include "tests/gpu/golden_backends.h"
+#include "tests/gpu/golden_cascade.h"
 #include "tests/gpu/golden_decode.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
@@ -57,23 +58,22 @@ void check_warps_against_table(const std::shared_ptr<Device>& device) {
   check_lines(golden_lines(*make_naive_backend(device, 2)).naive_attention, golden);
 }
 
-// The simulator takes every seed, the checked one, which is slower, every eighth.
 void check_decode_against_table(const std::shared_ptr<Device>& device) {
   const std::vector<std::string> golden = golden_table("paged_decode.txt");
   if (golden.empty()) return;
-  const std::uint64_t stride = device->kind() == DeviceKind::kCheckedSimulator ? 8 : 1;
-  constexpr std::size_t kRungs = 5;
-  std::vector<std::string> expected;
-  for (std::size_t index = 0; index < golden.size(); ++index) {
-    if (index / kRungs % stride == 0) expected.push_back(golden[index]);
-  }
-  check_lines(decode_golden_lines(device, stride), expected);
+  check_lines(decode_golden_lines(device), golden);
 }
 
 void check_backends(const std::shared_ptr<Device>& device) {
   const std::vector<std::string> golden = golden_table("backends.txt");
   if (golden.empty()) return;
   check_lines(backend_golden_lines(device), golden);
+}
+
+void check_cascade(const std::shared_ptr<Device>& device) {
+  const std::vector<std::string> golden = golden_table("cascade.txt");
+  if (golden.empty()) return;
+  check_lines(cascade_golden_lines(device), golden);
 }
 
 void check_prefill(const std::shared_ptr<Device>& device) {
@@ -119,6 +119,12 @@ TEST_SUITE("golden tables of the H200") {
   }
   TEST_CASE("every backend with kernels of its own order reproduces what the H200 computed (GPU)") {
     if (const auto device = gpu_or_skip()) check_backends(device);
+  }
+  TEST_CASE("cascades and their kernels reproduce what the H200 computed (simulator)") {
+    check_cascade(simulator_device());
+  }
+  TEST_CASE("cascades and their kernels reproduce what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_cascade(device);
   }
   TEST_CASE("every rung of prefill reproduces what the H200 computed (simulator)") {
     check_prefill(simulator_device());
