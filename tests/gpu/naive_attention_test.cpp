@@ -11,6 +11,7 @@
 #include "simulator/simt/launch.h"
 #include "tests/cases/attention_cases.h"
 #include "tests/cases/attention_traps.h"
+#include "tests/gpu/backend_checks.h"
 #include "tests/gpu/devices.h"
 #include "tests/support/environment.h"
 
@@ -245,6 +246,15 @@ TEST_SUITE("naive attention") {
   }
   TEST_CASE("K8 and K9: no block size loses a key or counts one too many (GPU)") {
     if (const auto device = gpu_or_skip()) check_block_sizes(device);
+  }
+
+  TEST_CASE("K16 and K17: neighbours and blocks change no bit of NAIVE (simulator)") {
+    check_neighbours(*make_naive_backend(simulator_device()), DType::kFloat32);
+  }
+  TEST_CASE("K16 and K17: neighbours and blocks change no bit of NAIVE (GPU)") {
+    if (const auto device = gpu_or_skip()) {
+      check_neighbours(*make_naive_backend(device), DType::kFloat32);
+    }
   }
 
   TEST_CASE("the order in which the simulator runs threads does not change a bit") {

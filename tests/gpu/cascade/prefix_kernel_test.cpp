@@ -27,14 +27,15 @@ namespace {
 AttentionStep prefix_step(std::int32_t num_queries,
                           std::int32_t num_keys,
                           std::int64_t group,
-                          DType dtype = DType::kBFloat16) {
+                          DType dtype = DType::kBFloat16,
+                          std::int64_t block_size = 3) {
   RandomStepOptions options;
   options.dtype = dtype;
   options.num_kv_heads = 2;
   options.num_query_heads = 2 * group;
   options.head_size = 48;
   options.head_size_v = 80;
-  options.block_size = 3;
+  options.block_size = block_size;
   options.causal = false;
   options.requests = {{num_queries, num_keys}};
   options.padding_rows = 1;
@@ -79,6 +80,34 @@ void check_nan_stays(const std::shared_ptr<Device>& device) {
   }
 }
 
+// The rows of every token in reverse order.
+// \param array       a part of a batch
+// \param num_tokens  its first tokens; the others stay
+void reverse_tokens(Tensor& array, std::int64_t num_tokens) {
+  const std::int64_t row_bytes = array.size_in_bytes() / array.shape()[0];
+  for (std::int64_t token = 0; token < num_tokens / 2; ++token) {
+    std::byte* const row = array.bytes() + token * row_bytes;
+    std::swap_ranges(row, row + row_bytes, array.bytes() + (num_tokens - 1 - token) * row_bytes);
+  }
+}
+
+// All queries see all keys, so in whatever order they come, and wherever the keys lie, they get what they got.
+void check_neighbours_and_places(const std::shared_ptr<Device>& device) {
+  constexpr std::int32_t kQueries = 37;
+  const AttentionStep step = prefix_step(kQueries, 600, 4);
+  AttentionResult expected = by_prefix_kernel(device, step);
+  for (const std::int64_t block_size : {1, 16, 32}) {
+    CAPTURE(block_size);
+    AttentionStep elsewhere = prefix_step(kQueries, 600, 4, DType::kBFloat16, block_size);
+    replace_request(elsewhere, 0, step);
+    check_same_bits(by_prefix_kernel(device, elsewhere), expected);
+  }
+  AttentionStep reversed = step;
+  reverse_tokens(reversed.query, kQueries);
+  reverse_tokens(expected.output, kQueries);
+  check_identical("output", by_prefix_kernel(device, reversed).output, expected.output);
+}
+
 std::string refusal_of(const AttentionStep& step) {
   try {
     by_prefix_kernel(simulator_device(), step);
@@ -103,6 +132,13 @@ TEST_SUITE("cascade attention on devices") {
   }
   TEST_CASE("K5: a NaN in one row of a tile changes no bit of another (GPU)") {
     if (const auto device = gpu_or_skip()) check_nan_stays(device);
+  }
+
+  TEST_CASE("K16 and K17: neither other rows nor blocks change a bit of a prefix (simulator)") {
+    check_neighbours_and_places(simulator_device());
+  }
+  TEST_CASE("K16 and K17: neither other rows nor blocks change a bit of a prefix (GPU)") {
+    if (const auto device = gpu_or_skip()) check_neighbours_and_places(device);
   }
 
   TEST_CASE("the prefix kernel refuses types and heads and variants that it is not for") {

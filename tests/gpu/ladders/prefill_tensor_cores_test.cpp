@@ -148,6 +148,8 @@ void check_all(const std::shared_ptr<Device>& device) {
     check_traps(rung, device);
     check_table_width(rung, device);
     for (DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+      // The checked simulator looks at addresses, which are the same in both.
+      if (dtype == DType::kFloat16 && device->kind() == DeviceKind::kCheckedSimulator) continue;
       check_neighbours(*prefill_backend(rung, device), dtype);
       check_extraordinary_numbers(*prefill_backend(rung, device), dtype);
     }

@@ -32,29 +32,6 @@ void check_rungs_alike(const std::shared_ptr<Device>& device) {
   }
 }
 
-// K3: groups that are no power of two, and one that is larger than a pack.
-void check_groups(const std::shared_ptr<Device>& device) {
-  for (const std::int64_t group : {1, 3, 5, 7, 8, 16}) {
-    for (const std::int64_t head_size : {32, 64, 96, 128, 192, 256}) {
-      CAPTURE(group);
-      CAPTURE(head_size);
-      RandomStepOptions options;
-      options.dtype = head_size % 64 == 0 ? DType::kBFloat16 : DType::kFloat16;
-      options.num_kv_heads = group == 7 ? 4 : 2;
-      options.num_query_heads = group * options.num_kv_heads;
-      options.head_size = head_size;
-      options.head_size_v = group == 3 ? 64 : head_size;
-      options.block_size = 16;
-      options.requests = {{1, 17}};
-      const AttentionStep step = random_step(options, static_cast<std::uint64_t>(group));
-      for (const int rung : {5, 6, 7}) {
-        CAPTURE(rung);
-        check_decode_bound(rung, step, decode_by(rung, step, device));
-      }
-    }
-  }
-}
-
 double mean_error(const Tensor& got, const Tensor& expected) {
   double sum = 0.0;
   for (std::int64_t index = 0; index < got.size(); ++index) {
@@ -71,13 +48,6 @@ TEST_SUITE("paged decode in partitions") {
   }
   TEST_CASE("rungs 3 and 4 and 5 have the same bits within a partition (GPU)") {
     if (const auto device = gpu_or_skip()) check_rungs_alike(device);
-  }
-
-  TEST_CASE("K2 and K3: every group of 1 to 16 heads is within the bound (simulator)") {
-    check_groups(simulator_device());
-  }
-  TEST_CASE("K2 and K3: every group of 1 to 16 heads is within the bound (GPU)") {
-    if (const auto device = gpu_or_skip()) check_groups(device);
   }
 
   TEST_CASE("K11: eight partitions are as accurate as none") {
