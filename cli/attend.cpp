@@ -32,7 +32,7 @@ void print_for_people(const StepFolder& folder,
                       const AttentionResult& result,
                       const std::optional<Agreement>& agreement,
                       const AttendOptions& options) {
-  fmt::print("{}\n", to_string(folder.step));
+  fmt::print("{}\n{}", to_string(folder.step), notes_of(folder));
   print_log(chosen.log);
   fmt::print("backend {} on {}\n", chosen.backend->name(), chosen.backend->target());
   if (options.num_common_prefix_blocks) {
@@ -52,7 +52,8 @@ void print_for_people(const StepFolder& folder,
   if (!options.out_folder.empty()) fmt::print("wrote {}\n", options.out_folder);
 }
 
-void print_as_json(const ChosenBackend& chosen,
+void print_as_json(const StepFolder& folder,
+                   const ChosenBackend& chosen,
                    const AttentionResult& result,
                    const std::optional<Agreement>& agreement,
                    const AttendOptions& options) {
@@ -60,6 +61,7 @@ void print_as_json(const ChosenBackend& chosen,
   document["backend"] = chosen.backend->name();
   document["target"] = chosen.backend->target();
   document["log"] = chosen.log;
+  document["notes"] = folder.notes;
   if (options.num_common_prefix_blocks) {
     document["common_prefix_blocks"] = *options.num_common_prefix_blocks;
   }
@@ -84,14 +86,7 @@ AttentionResult attended(const AttendOptions& options,
                          const AttentionStep& step,
                          const AttentionBackend& backend) {
   if (!options.num_common_prefix_blocks) return attend(step, backend);
-  try {
-    return attend_cascade(step, *options.num_common_prefix_blocks, backend);
-  } catch (const Error& error) {
-    // The user may have left the choice open, and the sentence says "this backend".
-    throw Error(fmt::format("--common-prefix-blocks {} with {} on {}: {}",
-                            *options.num_common_prefix_blocks, backend.name(), backend.target(),
-                            error.what()));
-  }
+  return attend_cascade(step, *options.num_common_prefix_blocks, backend);
 }
 
 Agreement agreement_of(const AttendOptions& options,
@@ -122,7 +117,7 @@ int run_attend(const AttendOptions& options) {
     agreement = agreement_of(options, folder, *chosen.backend, result);
   }
   if (options.json) {
-    print_as_json(chosen, result, agreement, options);
+    print_as_json(folder, chosen, result, agreement, options);
   } else {
     print_for_people(folder, chosen, result, agreement, options);
   }

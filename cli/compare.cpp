@@ -34,11 +34,12 @@ int run_compare(const CompareOptions& options) {
   if (options.json) {
     nlohmann::ordered_json document;
     document["step"] = options.step_folder;
+    document["notes"] = folder.notes;
     document["backends"] = to_json(rows);
     document["agrees"] = !any_disagrees(rows);
     fmt::print("{}\n", printable(document));
   } else {
-    fmt::print("{}\n{}", to_string(folder.step), to_table(rows));
+    fmt::print("{}\n{}{}", to_string(folder.step), notes_of(folder), to_table(rows));
     if (has_expected_values(folder.expected)) print_where_to_look(options.step_folder, rows);
   }
   return any_disagrees(rows) ? 1 : 0;

@@ -93,6 +93,12 @@ nlohmann::ordered_json to_json(const Agreement& agreement) {
   return document;
 }
 
+std::string notes_of(const StepFolder& folder) {
+  std::string lines;
+  for (const std::string& note : folder.notes) lines += fmt::format("note: {}\n", note);
+  return lines;
+}
+
 bool has_expected_values(const ExpectedResult& expected) {
   return expected.output || expected.lse || expected.key_cache || expected.value_cache;
 }

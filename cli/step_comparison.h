@@ -50,6 +50,9 @@ std::string to_string(const Agreement& agreement);
 /// The same for machines.
 nlohmann::ordered_json to_json(const Agreement& agreement);
 
+/// What a folder's reader noted about its step, a line a note.
+std::string notes_of(const StepFolder& folder);
+
 /// Whether there is anything to compare with.
 bool has_expected_values(const ExpectedResult& expected);
 

@@ -37,6 +37,7 @@ class FolderReader {
     step.variant = read_variant(step);
     validate(step);
     result.expected = read_expected(step);
+    note_missing_scale(step.cache, result.notes);
     return result;
   }
 
@@ -142,6 +143,16 @@ class FolderReader {
       return read_parameters(name, true);
     }
     return {static_cast<float>(number.value_or(1.0))};
+  }
+
+  // Either scale is 1 where it is missing, never the other one.
+  void note_missing_scale(const KvCache& cache, std::vector<std::string>& notes) const {
+    const bool has_k_scale = has("k_scale") || json_.k_scale;
+    const bool has_v_scale = has("v_scale") || json_.v_scale;
+    if (!is_fp8(cache.spec().dtype) || has_k_scale == has_v_scale) return;
+    notes.push_back(fmt::format("{} is given, but {} is not: it is 1.",
+                                has_k_scale ? "k_scale" : "v_scale",
+                                has_k_scale ? "v_scale" : "k_scale"));
   }
 
   CommonAttentionMetadata read_metadata() const {

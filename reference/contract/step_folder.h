@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "reference/contract/attention_step.h"
 #include "reference/registry/backend.h"
@@ -25,6 +27,8 @@ struct ExpectedResult {
 struct StepFolder {
   AttentionStep step;       ///< validated for storing and attending
   ExpectedResult expected;  ///< what the folder says the result is
+  /// What is not wrong but may not have been meant, a sentence each.
+  std::vector<std::string> notes;
 };
 
 /// Reads and validates a step folder.

@@ -184,6 +184,26 @@ TEST_SUITE("program") {
     CHECK(run.output.find("  key cache ") == std::string::npos);
   }
 
+  TEST_CASE("K20: attend and compare say that a missing scale is 1") {
+    const StepCopy step("000_chunked_none_float32");
+    for (const std::string name : {"key_cache", "value_cache"}) {
+      const Tensor cache = read_npy(step.file(name + ".npy"));
+      write_npy(step.file(name + ".npy"), Tensor(DType::kUInt8, cache.shape()));
+    }
+    for (const std::string name : {"output", "lse", "key_cache", "value_cache"}) {
+      std::filesystem::remove(step.file("expected_" + name + ".npy"));
+    }
+    std::ofstream(step.file("step.json"))
+        << R"({"dtype": "float32", "kv_cache_dtype": "fp8", "k_scale": 2})";
+    for (const std::string command : {"attend ", "compare "}) {
+      const CommandResult run = run_pagelab(command + step.path());
+      CHECK_MESSAGE(run.exit_status == kAgrees, run.output);
+      CHECK_MESSAGE(run.output.find("note: k_scale is given, but v_scale is not: it is 1.\n") !=
+                        std::string::npos,
+                    run.output);
+    }
+  }
+
   TEST_CASE("a link that leads nowhere is not taken for an absent file") {
     const StepCopy step("000_chunked_none_float32");
     std::filesystem::create_symlink("/nowhere", step.file("sinks.npy"));

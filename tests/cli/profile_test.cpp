@@ -3,9 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "tests/cli/refusal.h"
+#include "tests/support/environment.h"
 #include "tests/support/run_command.h"
 
 using namespace pagelab;
@@ -21,6 +26,20 @@ nlohmann::json profile_of(const std::string& arguments) {
   return nlohmann::json::parse(run.output);
 }
 
+// "transpose/1_naive" and the like: a kernel's file begins with the number of its rung.
+std::set<std::string> kernels_of_the_folder() {
+  const std::filesystem::path folder = test::source_dir() / "gpu" / "kernels";
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::filesystem::path& path = entry.path();
+    const bool is_numbered = std::isdigit(path.filename().string().front()) != 0;
+    if (!is_numbered || path.extension() != ".cuh") continue;
+    names.insert(path.lexically_relative(folder).replace_extension().generic_string());
+  }
+  REQUIRE(names.size() >= 28);
+  return names;
+}
+
 }  // namespace
 
 TEST_SUITE("pagelab profile") {
@@ -28,7 +47,9 @@ TEST_SUITE("pagelab profile") {
     const CommandResult list = run_pagelab("profile");
     CHECK(list.exit_status == 0);
     const nlohmann::json all = profile_of("all");
-    REQUIRE(all["kernels"].size() >= 14);
+    std::set<std::string> names;
+    for (const nlohmann::json& kernel : all["kernels"]) names.insert(kernel["kernel"]);
+    CHECK(names == kernels_of_the_folder());
     for (const nlohmann::json& kernel : all["kernels"]) {
       const std::string name = kernel["kernel"];
       CAPTURE(name);
@@ -91,8 +112,8 @@ TEST_SUITE("pagelab profile") {
         "rows of transpose/1_naive is '0', but it must be a whole number from 1 to 2048.");
     check_refusal("profile transpose/1_naive rows=x", "rows of transpose/1_naive is 'x'");
     check_refusal("profile transpose/1_naive rowz=4",
-                  "transpose/1_naive has no rowz (did you mean rows?): its shape is made of rows, "
-                  "columns, threads_per_cta.");
+                  "transpose/1_naive has no rowz: its shape is made of rows, columns, "
+                  "threads_per_cta; did you mean rows?");
     check_refusal("profile transpose/1_naive 64", "'64' is no number of a shape");
     check_refusal("profile transpose/1_naive threads_per_cta=33", "must be a multiple of 32");
     check_refusal("profile matmul/2_tiled tile=12", "tile is 12, but it must be 8, 16 or 32.");

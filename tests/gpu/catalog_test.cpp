@@ -6,8 +6,33 @@
 
 #include "gpu/runtime/device.h"
 #include "reference/contract/error.h"
+#include "reference/numerics/float_formats.h"
+#include "tests/support/random_step.h"
 
 using namespace pagelab;
+
+namespace {
+
+// Numbers of the trap, which both fp8 formats hold exactly, under different codes.
+constexpr double kStoredNumbers[] = {1.0, 1.5, 0.125, 224.0};
+
+// A request of one token: its output is its own value, as the cache holds it.
+AttentionStep one_token_step(DType cache_format) {
+  test::RandomStepOptions options;
+  options.dtype = DType::kBFloat16;
+  options.kv_cache_dtype = cache_format;
+  options.num_query_heads = options.num_kv_heads = 1;
+  options.head_size = options.head_size_v = 16;
+  options.requests = {{1, 1}};
+  AttentionStep step = test::random_step(options, 19);
+  step.cache.k_scale = step.cache.v_scale = {1.0f};
+  for (std::int64_t d = 0; d < 16; ++d) {
+    step.value.data<BFloat16>()[d] = store_as<BFloat16>(kStoredNumbers[d % 4]);
+  }
+  return step;
+}
+
+}  // namespace
 
 TEST_SUITE("catalog") {
   TEST_CASE("every backend can be made by its own name on each target that is present") {
@@ -33,13 +58,15 @@ TEST_SUITE("catalog") {
   TEST_CASE("G8: a misspelt name is answered with all names and the nearest one") {
     CHECK_THROWS_WITH_AS(
         make_backend("NAVIE", "simulator"),
-        "there is no backend NAVIE (did you mean NAIVE?); the backends are REFERENCE, "
-        "REFERENCE_FLOAT, NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, CPU_ATTN.",
+        "there is no backend NAVIE; the backends are REFERENCE, REFERENCE_FLOAT, "
+        "NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, CPU_ATTN; did you mean "
+        "NAIVE?",
         Error);
     CHECK_THROWS_WITH_AS(
         make_backend("naive", "simulator"),
-        "there is no backend naive (did you mean NAIVE?); the backends are REFERENCE, "
-        "REFERENCE_FLOAT, NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, CPU_ATTN.",
+        "there is no backend naive; the backends are REFERENCE, REFERENCE_FLOAT, "
+        "NAIVE, FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, CPU_ATTN; did you mean "
+        "NAIVE?",
         Error);
     CHECK_THROWS_WITH_AS(
         make_backend("SOMETHING_ELSE", "cpu"),
@@ -53,13 +80,36 @@ TEST_SUITE("catalog") {
   TEST_CASE("an unknown target and one that a backend does not run on are told apart") {
     CHECK_THROWS_WITH_AS(
         make_backend("NAIVE", "gpu"),
-        "there is no target gpu (did you mean cuda?); the targets are cpu, simulator, cuda.",
-        Error);
+        "there is no target gpu; the targets are cpu, simulator, cuda; did you mean cuda?", Error);
     CHECK_THROWS_WITH_AS(make_backend("NAIVE", "cpu"),
                          "backend NAIVE does not run on target cpu; it runs on simulator and cuda.",
                          Error);
     CHECK_THROWS_WITH_AS(make_backend("REFERENCE", "cuda"),
                          "backend REFERENCE does not run on target cuda; it runs on cpu.", Error);
+  }
+
+  TEST_CASE("K19: what an fp8 cache is given every backend stores and reads back in its format") {
+    const std::vector<std::string> present = available_targets();
+    for (const DType format : {DType::kFp8E5M2, DType::kFp8E4M3}) {
+      const AttentionStep step = one_token_step(format);
+      for (const BackendChoice& choice : all_backends()) {
+        for (const std::string& target : choice.targets) {
+          if (std::find(present.begin(), present.end(), target) == present.end()) continue;
+          CAPTURE(choice.name);
+          CAPTURE(target);
+          const AttentionResult got = attend(step, *make_backend(choice.name, target));
+          CHECK(got.cache.spec().dtype == format);
+          const Tensor stored = got.cache.values();
+          for (std::int64_t d = 0; d < 16; ++d) {
+            CHECK(stored.value(step.metadata.slot_mapping[0] * 16 + d) == kStoredNumbers[d % 4]);
+            CHECK(got.output.value(d) == kStoredNumbers[d % 4]);
+          }
+        }
+      }
+    }
+    KvCache e5m2 = one_token_step(DType::kFp8E5M2).cache;
+    const KvCache e4m3 = one_token_step(DType::kFp8E4M3).cache;
+    CHECK_THROWS_AS(e5m2.assign(e4m3.keys(), e4m3.values()), Error);
   }
 
   TEST_CASE("the target cuda without a GPU is refused with the reason") {

@@ -20,6 +20,12 @@
 // Cost     each listed block is read once a query head and group, also for rows that see nothing of it; four
 //          barriers a tile. The table of physical_to_logical is num_reqs · num_blocks numbers, whatever the
 //          lengths.
+// Change   unified/1_two_dimensional.cuh finds a row's keys through the block table of its request; here they are
+//          found through a mask over the whole cache, so that any rule can be one. Sixteen decodes share a list of
+//          the blocks of all sixteen, of which each sees its own. On one NVIDIA H200 (2026-11-30,
+//          docs/measurements/2026-11-30-h200.txt; 32/8 heads of 128, bf16) FLEX_ATTENTION takes, copies and
+//          lists included, 163 ms for 64 decodes at 8,192 tokens, where TRITON_ATTN takes 7.5, and 1,518 ms for a
+//          prefill of 16,384, where that takes 673.
 // Order    score: a chain of fma over the head. m and l begin as sink and 1 (−∞ and 0 without one). Softmax
 //          goes online key by key, in the order of the list: a key with a greater score multiplies the sums by
 //          e^(m before − m); then l + p and fma(p, v, acc). Each row's blocks are listed in its own logical

@@ -10,7 +10,7 @@
 ///       }
 ///     };
 ///
-/// tests/gpu/flex has whole examples.
+/// tests/gpu/backends/own_modifiers.h has whole examples.
 #pragma once
 
 #include <cstdint>

@@ -100,6 +100,26 @@ TEST_SUITE("step files") {
     CHECK(folder.read().step.cache.v_scale == std::vector<float>{3.0f});
   }
 
+  TEST_CASE("K20: a missing scale is 1 and never the other one and the step says so") {
+    const PlainFolder folder;
+    make_fp8(folder);
+    CHECK(folder.read().notes.empty());
+    folder.write("step.json", R"({"dtype": "float32", "kv_cache_dtype": "fp8", "k_scale": 2})");
+    const StepFolder without_v_scale = folder.read();
+    CHECK(without_v_scale.step.cache.k_scale == std::vector<float>{2.0f});
+    CHECK(without_v_scale.step.cache.v_scale == std::vector<float>{1.0f});
+    CHECK(without_v_scale.notes ==
+          std::vector<std::string>{"k_scale is given, but v_scale is not: it is 1."});
+    folder.write("step.json", R"({"dtype": "float32", "kv_cache_dtype": "fp8"})");
+    folder.write("v_scale.npy", Tensor::from_values<float>({2}, {0.5f, 0.25f}));
+    const StepFolder without_k_scale = folder.read();
+    CHECK(without_k_scale.step.cache.k_scale == std::vector<float>{1.0f});
+    CHECK(without_k_scale.notes ==
+          std::vector<std::string>{"v_scale is given, but k_scale is not: it is 1."});
+    folder.write("k_scale.npy", Tensor::from_values<float>({1}, {3.0f}));
+    CHECK(folder.read().notes.empty());
+  }
+
   TEST_CASE("an encoder_only step needs neither caches nor a block table") {
     const PlainFolder folder;
     folder.write("step.json", R"({"dtype": "float32", "attn_type": "encoder_only"})");

@@ -193,8 +193,7 @@ std::string reason_left_out;
 
 std::optional<std::string> rule_without_one_reason(const SelectionQuestion& question) {
   const std::optional<std::string> reason = rule_in_use(question);
-  const bool is_left_out = reason && reason->starts_with(reason_left_out);
-  return is_left_out ? std::nullopt : reason;
+  return reason == reason_left_out ? std::nullopt : reason;
 }
 
 }  // namespace
@@ -210,10 +209,10 @@ std::vector<Mutation> mutations_of(const BackendFacts& facts) {
   return mutations.take();
 }
 
-Mutation without_combination_reason(const BackendFacts& facts, const std::string& beginning) {
+Mutation without_combination_reason(const BackendFacts& facts, const std::string& reason) {
   rule_in_use = facts.supports_combination;
-  reason_left_out = beginning;
-  Mutation mutation{"without the reason '" + beginning + "'", facts};
+  reason_left_out = reason;
+  Mutation mutation{"without the reason '" + reason + "'", facts};
   mutation.facts.supports_combination = rule_without_one_reason;
   return mutation;
 }
