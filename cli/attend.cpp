@@ -86,7 +86,14 @@ AttentionResult attended(const AttendOptions& options,
                          const AttentionStep& step,
                          const AttentionBackend& backend) {
   if (!options.num_common_prefix_blocks) return attend(step, backend);
-  return attend_cascade(step, *options.num_common_prefix_blocks, backend);
+  try {
+    return attend_cascade(step, *options.num_common_prefix_blocks, backend);
+  } catch (const Error& error) {
+    // The user may have left the choice open, and the sentence says "this backend".
+    throw Error(fmt::format("--common-prefix-blocks {} with {} on {}: {}",
+                            *options.num_common_prefix_blocks, backend.name(), backend.target(),
+                            error.what()));
+  }
 }
 
 Agreement agreement_of(const AttendOptions& options,

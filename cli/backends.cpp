@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/option_values.h"
 #include "gpu/backends/catalog.h"
+#include "gpu/backends/register_backend.h"
 #include "reference/contract/refuse.h"
 #include "reference/contract/suggestion.h"
 #include "reference/registry/catalogue.h"
@@ -25,13 +26,15 @@ namespace {
 
 struct BackendsOptions {
   std::string name;
-  std::string gpu = "9.0";
+  std::string gpu;
   bool markdown = false;
   bool html = false;
   bool priorities = false;
 };
 
-const YesNo kSymbols = {"✅", "❌"};
+const YesNo kSymbols = {"✅", "❌"};  // as in vLLM's own documentation
+
+constexpr const char* kUsualGpu = "9.0";
 
 const char* const kFootnotes =
     "* the version of FlashAttention that the GPU leads to, unless --attention-config says "
@@ -98,9 +101,9 @@ void print_tables(const BackendsOptions& options) {
   if (!options.priorities) fmt::print("{}", kFootnotes);
 }
 
-// The rows of a name: vLLM's, and what pagelab implements of it. One of them may be missing.
+// The rows of a name: the one that selection goes by, and what pagelab implements of it. One of them may be missing.
 struct ExplainedBackend {
-  const BackendFacts* of_vllm = nullptr;
+  const BackendFacts* of_selection = nullptr;  // vLLM's, or of one that was registered
   std::optional<Implementation> own;
 };
 
@@ -113,7 +116,7 @@ ExplainedBackend find_backend(const std::string& name) {
   };
   for (const auto* rows : {&attention_backends(), &mamba_attention_backends()}) {
     for (const BackendFacts* row : *rows) {
-      if (found.of_vllm == nullptr && row->name == name) found.of_vllm = row;
+      if (found.of_selection == nullptr && row->name == name) found.of_selection = row;
       add(std::string(row->name));
     }
   }
@@ -121,9 +124,13 @@ ExplainedBackend find_backend(const std::string& name) {
     if (own.name == name) found.own = own;
     add(own.name);
   }
-  if (found.of_vllm == nullptr && !found.own) {
-    refuse("there is no backend {}; there are {}{}", name, fmt::join(names, ", "),
-           end_with_suggestion(name, names));
+  for (const BackendChoice& registered : registered_backends()) {
+    const bool has_rules_of_vllm = found.of_selection && !found.of_selection->class_name.empty();
+    if (registered.name == name && !has_rules_of_vllm) found.of_selection = &registered.takes;
+  }
+  if (found.of_selection == nullptr && !found.own) {
+    refuse("there is no backend {}{}; there are {}.", name, did_you_mean(name, names),
+           fmt::join(names, ", "));
   }
   return found;
 }
@@ -172,14 +179,18 @@ void print_own(const Implementation& own) {
 void print_backend(const BackendFacts& facts, DeviceCapability capability) {
   SelectionQuestion question;
   question.capability = capability;
-  fmt::print("{}: {}\n", facts.name, facts.description);
+  fmt::print("{}: {}\n", facts.name,
+             facts.description.empty() ? "a backend that was registered." : facts.description);
   const std::string_view path = facts.path.value_or("");
   print_line("class", path.empty() ? "none: it must be registered before use" : path);
   if (facts.class_name.empty()) return;
   print_line("calls itself", facts.get_name);
   print_line("needs", facts.package);
   print_line("GPUs", capabilities_cell(facts));
-  fmt::print("  on {}:\n", to_string(capability));
+  fmt::print("  on {}:{}\n", to_string(capability),
+             supports_compute_capability(facts, question)
+                 ? ""
+                 : " not supported (compute capability not supported)");
   print_line("dtypes", dtypes_cell(facts));
   print_line("cache dtypes", kv_cache_dtypes_cell(facts, question));
   print_line("kernel block sizes", block_sizes_cell(facts, question));
@@ -189,6 +200,13 @@ void print_backend(const BackendFacts& facts, DeviceCapability capability) {
   print_line("features", features_of(facts, question));
   print_line("CUDA graphs", to_string(cudagraph_support(facts, question)));
   print_line("  which depends", facts.cudagraph_depends);
+  const ReorderThreshold& reorder = facts.reorder_batch_threshold;
+  if (reorder.class_value) {
+    print_line("a decode is a request of",
+               fmt::format("up to {} query tokens", *reorder.class_value));
+  }
+  print_line("  when it is made", reorder.in_constructor);
+  print_line("no import without", comma_separated(facts.missing_imports));
   if (facts.kv_page) {
     const KvPage& page = *facts.kv_page;
     print_line("page",
@@ -201,18 +219,45 @@ void print_backend(const BackendFacts& facts, DeviceCapability capability) {
   print_line("notes", facts.notes);
 }
 
+void check_options(const BackendsOptions& options) {
+  const std::vector<std::pair<std::string_view, bool>> forms = {
+      {"--html", options.html},
+      {"--markdown", options.markdown},
+      {"--priorities", options.priorities}};
+  for (const auto& [form, is_asked_for] : forms) {
+    if (!is_asked_for) continue;
+    if (!options.name.empty()) {
+      refuse("{} prints all backends, and {} asks about one: leave one of them out.", form,
+             options.name);
+    }
+    if (options.html && form != "--html") {
+      refuse("--html prints one page of everything: leave {} out.", form);
+    }
+  }
+  if (options.name.empty() && !options.gpu.empty()) {
+    refuse("--gpu {} asks about one backend: name it, as in backends FLASH_ATTN --gpu {}.",
+           options.gpu, options.gpu);
+  }
+}
+
 void run_backends(const BackendsOptions& options) {
+  check_options(options);
   if (options.html) {
-    fmt::print("{}", backends_page(tables_of_features(kSymbols), priority_tables()));
+    fmt::print("{}", backends_page(tables_of_features({}), priority_tables()));
     return;
   }
   if (options.name.empty()) {
     print_tables(options);
     return;
   }
-  const DeviceCapability capability = capability_of_gpu(options.gpu);
+  const DeviceCapability capability =
+      capability_of_gpu(options.gpu.empty() ? kUsualGpu : options.gpu);
   const ExplainedBackend found = find_backend(options.name);
-  if (found.of_vllm != nullptr) print_backend(*found.of_vllm, capability);
+  if (found.of_selection != nullptr) {
+    print_backend(*found.of_selection, capability);
+  } else if (!options.gpu.empty()) {
+    refuse("--gpu {} has no effect on {}, which no selection knows.", options.gpu, options.name);
+  }
   if (!found.own) {
     fmt::print("pagelab does not implement it.\n");
     return;
@@ -229,20 +274,13 @@ void add_backends_command(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand(
       "backends", "what vLLM 0.32.0's attention backends can do, as tables, or one of them");
   auto options = std::make_shared<BackendsOptions>();
-  CLI::Option* name =
-      command->add_option("name", options->name, "explain this one")->check(not_empty());
-  command->add_option("--gpu", options->gpu, "for NAME: the GPU that is asked about")
-      ->capture_default_str()
-      ->needs(name);
-  command->add_flag("--markdown", options->markdown, "the tables in Markdown")->excludes(name);
-  command->add_flag("--priorities", options->priorities, "in which order they are tried")
-      ->excludes(name);
-  command
-      ->add_flag("--html", options->html,
-                 "the tables as a page of HTML that also answers for every GPU and model")
-      ->excludes(name)
-      ->excludes("--markdown")
-      ->excludes("--priorities");
+  command->add_option("name", options->name, "explain this one")->check(not_empty());
+  command->add_option("--gpu", options->gpu, "for NAME: the GPU that is asked about (default: 9.0)")
+      ->check(not_empty());
+  command->add_flag("--markdown", options->markdown, "the tables in Markdown");
+  command->add_flag("--priorities", options->priorities, "in which order they are tried");
+  command->add_flag("--html", options->html,
+                    "the tables as a page of HTML that also answers for every GPU and model");
   command->callback([options] { run_backends(*options); });
 }
 

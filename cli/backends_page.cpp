@@ -2,6 +2,8 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
 #include "reference/registry/gpu_names.h"
 #include "reference/registry/model_shapes.h"
@@ -9,6 +11,10 @@
 #include "reference/registry/selector.h"
 
 namespace pagelab::cli {
+
+// backends_page.html, from backends_page.cpp.in.
+extern const char* const kBackendsPageHtml;
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -20,119 +26,6 @@ const std::vector<std::string>& asked_cache_dtypes() {
   static const std::vector<std::string> kDtypes = {"auto", "fp8", "fp8_e5m2"};
   return kDtypes;
 }
-
-constexpr const char* kHead = R"html(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Attention backends of vLLM 0.32.0</title>
-<style>
-body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem auto; max-width: 80rem; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
-button { font: inherit; margin: 0 .25rem .25rem 0; padding: .1rem .5rem; border: 1px solid #999; border-radius: .3rem;
-  background: #fff; cursor: pointer; }
-button.chosen { background: #1a5fb4; border-color: #1a5fb4; color: #fff; }
-.row { margin: .4rem 0; } .row b { display: inline-block; min-width: 4.5rem; }
-#answer { border-left: 4px solid #1a5fb4; padding: .2rem 1rem; margin: 1rem 0; }
-.selected { font-weight: 600; } .reasons { color: #777; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; }
-th, td { border: 1px solid #ccc; padding: .2rem .45rem; text-align: left; vertical-align: top; }
-th { background: #eee; cursor: pointer; white-space: nowrap; }
-input { font: inherit; width: 20rem; padding: .2rem .4rem; }
-@media (prefers-color-scheme: dark) {
-  body { background: #1d1f21; color: #ddd; } button, input { background: #2b2d30; color: #ddd; }
-  th { background: #2b2d30; } th, td { border-color: #555; }
-}
-</style>
-</head>
-<body>
-<h1>Attention backends of vLLM 0.32.0</h1>
-<p>Written by <code>pagelab backends --html</code>: nothing here is typed by hand, and nothing is loaded from anywhere.
-Every choice is that of pagelab's selection, which equals vLLM's own on 1,570 golden records.</p>
-<h2>Which backend on this GPU for this model?</h2>
-<div id="chooser"><noscript>The chooser needs JavaScript; <code>pagelab select</code> answers without.</noscript></div>
-<div id="answer"></div>
-<h2>What each can do</h2>
-<p><input id="search" type="search" placeholder="search: fp8_e5m2, Sparse, 9.x, ..." aria-label="search the tables">
-Click on a column's head to sort by it.</p>
-)html";
-
-constexpr const char* kScript = R"html(<script>
-'use strict';
-const data = JSON.parse(document.getElementById('choices').textContent);
-const state = { gpu: 'h100', model: 'llama-3-8b', kv_cache_dtype: 'auto' };
-function element(tag, text, className) {
-  const node = document.createElement(tag);
-  if (text !== undefined) node.textContent = text;
-  if (className) node.className = className;
-  return node;
-}
-function addButtons(title, key, names) {
-  const row = element('div', undefined, 'row');
-  row.append(element('b', title));
-  for (const name of names) {
-    const button = element('button', name);
-    button.onclick = () => { state[key] = name; update(); };
-    button.dataset.key = key;
-    row.append(button);
-  }
-  document.getElementById('chooser').append(row);
-}
-function layerOf(answer) {
-  const layer = element('div');
-  layer.append(element('p', answer.kind + ': ' + (answer.selected
-    ? answer.selected + ', blocks of ' + answer.block_size : 'nobody'), 'selected'));
-  const list = element('ol');
-  for (const name of answer.candidates) {
-    const item = element('li', name);
-    const reasons = answer.invalid[name];
-    item.append(element('span', reasons ? ' — ' + reasons.join('; ') : ' — valid', 'reasons'));
-    list.append(item);
-  }
-  layer.append(list);
-  return layer;
-}
-function update() {
-  for (const button of document.querySelectorAll('#chooser button')) {
-    button.className = state[button.dataset.key] === button.textContent ? 'chosen' : '';
-  }
-  const capability = data.gpus[state.gpu];
-  const answer = document.getElementById('answer');
-  answer.replaceChildren(element('p', state.model + ' (' + data.models[state.model] + '), bfloat16, cache ' +
-    state.kv_cache_dtype + ', on ' + state.gpu + ' (capability ' + capability + '):'));
-  for (const index of data.choices[capability][state.model][state.kv_cache_dtype]) {
-    answer.append(layerOf(data.answers[index]));
-  }
-}
-addButtons('GPU', 'gpu', Object.keys(data.gpus));
-addButtons('model', 'model', Object.keys(data.models));
-addButtons('cache', 'kv_cache_dtype', data.kv_cache_dtypes);
-update();
-
-document.getElementById('search').oninput = (event) => {
-  const words = event.target.value.toLowerCase().split(/\s+/);
-  for (const row of document.querySelectorAll('tbody tr')) {
-    const text = row.textContent.toLowerCase();
-    row.hidden = !words.every((word) => text.includes(word));
-  }
-};
-for (const head of document.querySelectorAll('th')) {
-  head.onclick = () => {
-    const column = head.cellIndex, body = head.closest('table').tBodies[0];
-    const direction = head.dataset.direction === '1' ? -1 : 1;
-    head.dataset.direction = direction;
-    const rows = Array.from(body.rows);
-    rows.sort((a, b) => direction * a.cells[column].textContent.localeCompare(
-      b.cells[column].textContent, 'en', { numeric: true }));
-    body.append(...rows);
-  };
-}
-</script>
-</body>
-</html>
-)html";
 
 std::string escaped(const std::string& text) {
   std::string html;
@@ -165,6 +58,25 @@ std::string table_as_html(const FeatureTable& table) {
     html += "</tr>\n";
   }
   return html + "</tbody></table></div>\n";
+}
+
+std::string tables_as_html(const std::vector<FeatureTable>& tables) {
+  std::string html;
+  for (const FeatureTable& table : tables) html += table_as_html(table);
+  return html;
+}
+
+// The page with a text in each of its places, which follow each other as they do here.
+std::string filled(std::string_view page,
+                   const std::vector<std::pair<std::string_view, std::string>>& texts) {
+  std::string whole;
+  for (const auto& [place, text] : texts) {
+    const std::size_t begin = page.find(place);
+    whole += page.substr(0, begin);
+    whole += text;
+    page.remove_prefix(begin + place.size());
+  }
+  return whole + std::string(page);
 }
 
 Json answer_for(const SelectionQuestion& question, const BackendRegistry& registry) {
@@ -200,6 +112,11 @@ class Answers {
   std::map<std::string, std::size_t> indices_;
 };
 
+// vLLM does not start in bfloat16 on GPUs before Ampere.
+const char* dtype_on(DeviceCapability capability) {
+  return capability >= DeviceCapability{8, 0} ? "bfloat16" : "float16";
+}
+
 Json choices_of_models(DeviceCapability capability,
                        const BackendRegistry& registry,
                        Answers& answers) {
@@ -209,7 +126,7 @@ Json choices_of_models(DeviceCapability capability,
       Json& indices = of_models[std::string(shape.name)][kv_cache_dtype];
       for (SelectionQuestion question : questions_of_layers(shape)) {
         question.capability = capability;
-        question.config.dtype = "bfloat16";
+        question.config.dtype = dtype_on(capability);
         question.config.kv_cache_dtype = kv_cache_dtype;
         indices.push_back(answers.index_of(answer_for(question, registry)));
       }
@@ -227,6 +144,7 @@ Json all_choices() {
     const std::string capability = to_string(gpu.capability);
     data["gpus"][std::string(gpu.name)] = capability;
     if (data["choices"].contains(capability)) continue;
+    data["dtypes"][capability] = dtype_on(gpu.capability);
     data["choices"][capability] = choices_of_models(gpu.capability, registry, answers);
   }
   for (const ModelShape& shape : model_shapes()) {
@@ -241,14 +159,10 @@ Json all_choices() {
 
 std::string backends_page(const std::vector<FeatureTable>& features,
                           const std::vector<FeatureTable>& priorities) {
-  std::string page = kHead;
-  for (const FeatureTable& table : features) page += table_as_html(table);
-  page += "<h2>In which order they are tried</h2>\n";
-  for (const FeatureTable& table : priorities) page += table_as_html(table);
-  // No name and no reason holds "</", so nothing in here can end the element.
-  page +=
-      "<script type=\"application/json\" id=\"choices\">" + all_choices().dump() + "</script>\n";
-  return page + kScript;
+  // No name and no reason holds "</", so nothing in the answers can end their element.
+  return filled(kBackendsPageHtml, {{"<!--FEATURES-->\n", tables_as_html(features)},
+                                    {"<!--PRIORITIES-->\n", tables_as_html(priorities)},
+                                    {"null</script>", all_choices().dump() + "</script>"}});
 }
 
 }  // namespace pagelab::cli

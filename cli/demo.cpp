@@ -16,10 +16,10 @@
 #include "cli/step_comparison.h"
 #include "cli/targets.h"
 #include "gpu/backends/catalog.h"
-#include "reference/model/batch_loop.h"
 #include "reference/model/character_tokenizer.h"
 #include "reference/registry/gpu_names.h"
 #include "reference/registry/recording_backend.h"
+#include "simulator/engine/generation/engine_core.h"
 
 namespace pagelab::cli {
 namespace {
@@ -27,7 +27,8 @@ namespace {
 constexpr std::int64_t kNumPrompts = 3;
 constexpr std::int64_t kMaxTokens = 80;
 constexpr std::int64_t kBlockSize = 16;
-// Too few for three requests at once, so the third one waits until a block is free.
+// Enough for three prompts, and too few for three texts: one request loses its blocks on the way, waits, and
+// computes again what the prefix cache has not kept.
 constexpr std::int64_t kNumBlocks = 18;
 
 /// A prompt, and the text that an independent float64 implementation found for it.
@@ -93,7 +94,7 @@ class Demo {
 
   DemoRun generate_on(const AttentionBackend& backend,
                       const std::function<void(const StepRecord&)>& on_step = {}) const {
-    BatchLoopOptions options;
+    EngineOptions options;
     options.block_size = kBlockSize;
     options.num_blocks = kNumBlocks;
     options.max_num_batched_tokens = 32;
@@ -135,12 +136,10 @@ class Demo {
       }
       return num_decodes > 0 && num_decodes < metadata.num_reqs();
     });
-    std::string last_batch;
+    std::optional<StepRecord> last;
     chosen_ = generate_on(recorder, [&](const StepRecord& record) {
-      const std::string line = to_string(record);
-      const std::string batch = line.substr(line.find(':'));
-      if (batch != last_batch) fmt::print("   {}\n", line);
-      last_batch = batch;
+      if (!last || is_another_batch(record, *last)) fmt::print("   {}\n", to_string(record));
+      last = record;
     });
     recorded_ = recorder.recorded();
     for (const Generation& generation : chosen_.generations) {
@@ -186,6 +185,13 @@ class Demo {
   void print_what_was_skipped() const {
     std::string reason;
     if (!target_is_available("cuda", &reason)) fmt::print("\nSkipped: cuda ({})\n", reason);
+  }
+
+  // A step that does what the one before did is not worth a line.
+  static bool is_another_batch(const StepRecord& step, const StepRecord& last) {
+    return step.num_decode_tokens != last.num_decode_tokens ||
+           step.num_prefill_tokens != last.num_prefill_tokens ||
+           step.num_waiting != last.num_waiting || !step.preempted.empty();
   }
 
   std::int64_t num_equal_tokens(const DemoRun& run) const {

@@ -30,8 +30,8 @@ void warn_if_unread(const std::string& name) {
   }
   if (!name.starts_with("PAGELAB_")) return;
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  fmt::print(stderr, "warning: {} is not read; the variables are {}{}\n", name,
-             fmt::join(known, ", "), end_with_suggestion(name, known));
+  fmt::print(stderr, "warning: {} is not read{}; the variables are {}.\n", name,
+             did_you_mean(name, known), fmt::join(known, ", "));
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 #include <sstream>
 
 #include "cli/commands.h"
+#include "cli/engine_options.h"
 #include "cli/option_values.h"
 #include "cli/targets.h"
-#include "reference/model/batch_loop.h"
 #include "reference/model/character_tokenizer.h"
 
 namespace pagelab::cli {
@@ -26,10 +26,7 @@ struct GenerateOptions {
   std::vector<std::string> prompt_ids;
   std::int64_t max_tokens = 64;
   BackendOptions backend;
-  std::optional<std::int64_t> block_size;
-  std::optional<std::int64_t> num_blocks;
-  std::int64_t max_num_batched_tokens = 64;
-  std::optional<std::int64_t> block_order_seed;
+  EngineFlags engine;
   bool show_steps = false;
   bool json = false;
 };
@@ -45,7 +42,7 @@ struct Run {
   std::vector<Prompt> prompts;
   std::vector<Generation> generations;
   std::vector<StepRecord> steps;
-  BatchLoopOptions loop;
+  EngineOptions engine;
   std::string backend;
   std::string target;
   std::vector<std::string> log;
@@ -109,39 +106,25 @@ std::optional<CharacterTokenizer> load_tokenizer(const GenerateOptions& options,
   return CharacterTokenizer::load(folder, model.config().vocab_size);
 }
 
-BatchLoopOptions loop_options_from(const GenerateOptions& options,
-                                   const Llama& model,
-                                   std::int64_t open_block_size,
-                                   const std::vector<std::vector<std::int32_t>>& token_ids) {
-  BatchLoopOptions loop;
-  loop.block_size = options.block_size.value_or(open_block_size);
-  // Without --num-blocks the pool holds all requests at once.
-  const std::int64_t enough_for_all =
-      num_blocks_for_all(model.config(), token_ids, options.max_tokens, loop.block_size);
-  loop.num_blocks = options.num_blocks.value_or(enough_for_all);
-  loop.max_num_batched_tokens = options.max_num_batched_tokens;
-  // Read as signed, because CLI11 would turn -1 into a large seed without a word.
-  const std::int64_t seed = options.block_order_seed.value_or(0);
-  if (seed < 0) throw Error(fmt::format("--block-order-seed is {}; it must be 0 or more.", seed));
-  if (options.block_order_seed) loop.block_order_seed = static_cast<std::uint64_t>(seed);
-  return loop;
-}
-
 Run run_prompts(const GenerateOptions& options, const Llama& model, std::vector<Prompt> prompts) {
   std::vector<std::vector<std::int32_t>> token_ids;
   for (const Prompt& prompt : prompts) token_ids.push_back(prompt.token_ids);
-  ChosenBackend chosen = choose_backend(options.backend, kAutomaticBackend,
-                                        question_of_model(model.config(), options.block_size));
+  ChosenBackend chosen =
+      choose_backend(options.backend, kAutomaticBackend,
+                     question_of_model(model.config(), options.engine.block_size));
   const AttentionBackend& backend = *chosen.backend;
 
   Run run;
+  DescribedEngine engine = engine_from(options.engine, model.config(), chosen, options.backend.gpu,
+                                       token_ids, options.max_tokens);
+  run.engine = engine.options;
   run.log = std::move(chosen.log);
+  run.log.insert(run.log.end(), engine.log.begin(), engine.log.end());
   run.prompts = std::move(prompts);
-  run.loop = loop_options_from(options, model, chosen.open_block_size, token_ids);
   run.backend = backend.name();
   run.target = backend.target();
   const auto start = std::chrono::steady_clock::now();
-  run.generations = generate(model, backend, token_ids, options.max_tokens, run.loop,
+  run.generations = generate(model, backend, token_ids, options.max_tokens, run.engine,
                              [&](const StepRecord& step) { run.steps.push_back(step); });
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return run;
@@ -171,10 +154,20 @@ void print_as_json(const Run& run, const std::optional<CharacterTokenizer>& toke
   document["backend"] = run.backend;
   document["target"] = run.target;
   document["log"] = run.log;
-  document["block_size"] = run.loop.block_size;
-  document["num_blocks"] = run.loop.num_blocks;
-  document["max_num_batched_tokens"] = run.loop.max_num_batched_tokens;
+  document["block_size"] = run.engine.block_size;
+  document["num_blocks"] = run.engine.num_blocks;
+  document["max_num_batched_tokens"] = run.engine.max_num_batched_tokens;
+  document["cudagraph_mode"] = to_string(run.engine.cudagraph_mode);
   document["num_steps"] = run.steps.size();
+  const StepTotals totals = totals_of(run.steps);
+  document["num_hit_tokens"] = totals.num_hit_tokens;
+  document["num_preemptions"] = totals.num_preemptions;
+  document["num_cascade_steps"] = totals.num_cascade_steps;
+  for (std::size_t mode = 0; mode < totals.num_steps_of_mode.size(); ++mode) {
+    const std::string name = to_string(static_cast<CUDAGraphMode>(mode));
+    document["num_steps_of_mode"][name] = totals.num_steps_of_mode[mode];
+  }
+  document["num_padding_tokens"] = totals.num_padding_tokens;
   document["seconds"] = run.seconds;
   fmt::print("{}\n", document.dump(2));
 }
@@ -201,10 +194,11 @@ void print_for_people(const Run& run,
                shown(tokenizer, generation.prompt_ids), shown(tokenizer, generation.token_ids));
     num_tokens += static_cast<std::int64_t>(generation.token_ids.size());
   }
+  fmt::print("{}", to_string(totals_of(run.steps), run.engine));
   fmt::print(
       "{} on {}: {} tokens in {} steps, {:.2f} s ({:.0f} tokens/s); {} blocks of {} tokens\n",
       run.backend, run.target, num_tokens, run.steps.size(), run.seconds,
-      static_cast<double>(num_tokens) / run.seconds, run.loop.num_blocks, run.loop.block_size);
+      static_cast<double>(num_tokens) / run.seconds, run.engine.num_blocks, run.engine.block_size);
 }
 
 void run_generate(const GenerateOptions& options) {
@@ -246,24 +240,7 @@ void add_generate_command(CLI::App& app, int& exit_status) {
       ->capture_default_str()
       ->check(whole_number());
   add_backend_options(*command, options->backend, kAutomaticBackend);
-  command
-      ->add_option("--block-size", options->block_size,
-                   "tokens a block of the cache (default: what the backend prefers, 16 as a rule)")
-      ->check(whole_number());
-  command
-      ->add_option("--num-blocks", options->num_blocks,
-                   "blocks of the pool, the null block included, so 2 is the least "
-                   "(default: enough for all prompts at once)")
-      ->check(whole_number());
-  command
-      ->add_option("--max-num-batched-tokens", options->max_num_batched_tokens,
-                   "most tokens that one step computes")
-      ->capture_default_str()
-      ->check(whole_number());
-  command
-      ->add_option("--block-order-seed", options->block_order_seed,
-                   "shuffle the pool's blocks; the text does not change")
-      ->check(whole_number());
+  add_engine_options(*command, options->engine);
   command->add_flag("--show-steps", options->show_steps, "print what each step computed");
   command->add_flag("--json", options->json, "print one JSON document");
   command->callback([options, &exit_status] {

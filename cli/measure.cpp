@@ -76,8 +76,8 @@ Report measure(const MeasureOptions& options) {
   if (report.target.empty()) {
     report.target = cuda_is_available(&report.why_no_gpu) ? "cuda" : "simulator";
   } else if (std::find(targets.begin(), targets.end(), report.target) == targets.end()) {
-    throw Error(fmt::format("there is no target {}; the targets are cpu, simulator, cuda{}",
-                            report.target, end_with_suggestion(report.target, targets)));
+    throw Error(fmt::format("there is no target {}{}; the targets are cpu, simulator, cuda.",
+                            report.target, did_you_mean(report.target, targets)));
   }
   const bool is_simulated = report.target == "simulator";
   report.layer = layer_of(options, is_simulated);
@@ -255,8 +255,8 @@ int draw(const MeasureOptions& options) {
 
 int run_measure(const MeasureOptions& options) {
   if (options.what != "attention") {
-    throw Error(fmt::format("'{}' cannot be measured: attention can{}", options.what,
-                            end_with_suggestion(options.what, {"attention"})));
+    throw Error(fmt::format("'{}' cannot be measured{}: attention can.", options.what,
+                            did_you_mean(options.what, {"attention"})));
   }
   if (!options.from.empty()) return draw(options);
   const bool has_times =

@@ -60,8 +60,8 @@ std::shared_ptr<Device> device_of(const std::string& target) {
   if (target == "simulator") return checked_simulator_device();
   if (target == "cuda") return cuda_device();
   throw Error(fmt::format(
-      "--target {} is not one that a kernel can be profiled on: simulator and cuda are{}", target,
-      end_with_suggestion(target, {"simulator", "cuda"})));
+      "--target {}{} is not one that a kernel can be profiled on: simulator and cuda are.", target,
+      did_you_mean(target, {"simulator", "cuda"})));
 }
 
 void count(const ProfileOptions& options, const std::vector<ProfiledKernel>& kernels) {

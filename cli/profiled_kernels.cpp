@@ -50,9 +50,9 @@ void Shape::set(const std::string& kernel, const std::vector<std::string>& optio
     const auto field = std::find_if(fields_.begin(), fields_.end(),
                                     [&](const ShapeField& f) { return f.name == name; });
     if (field == fields_.end()) {
-      throw Error(fmt::format("{} has no {}: its shape is made of {}{}", kernel, name,
-                              fmt::join(names_of(fields_), ", "),
-                              end_with_suggestion(name, names_of(fields_))));
+      throw Error(fmt::format("{} has no {}{}: its shape is made of {}.", kernel, name,
+                              did_you_mean(name, names_of(fields_)),
+                              fmt::join(names_of(fields_), ", ")));
     }
     field->value = value_of(kernel, *field, option.substr(equals + 1));
   }
@@ -80,8 +80,8 @@ ProfiledKernel profiled_kernel(const std::string& name) {
     if (kernel.name == name) return kernel;
     names.push_back(kernel.name);
   }
-  throw Error(fmt::format("there is no kernel {} to profile, only {}{}", name,
-                          fmt::join(names, ", "), end_with_suggestion(name, names)));
+  throw Error(fmt::format("there is no kernel {}{} to profile, only {}.", name,
+                          did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 }  // namespace pagelab::cli

@@ -47,8 +47,8 @@ const TableKind& find_kind(const std::string& name) {
     if (kind.name == name) return kind;
   }
   const std::vector<std::string> names = names_of_kinds();
-  refuse("there is no kind of golden table {}; the kinds are {}{}", name, fmt::join(names, ", "),
-         end_with_suggestion(name, names));
+  refuse("there is no kind of golden table {}{}; the kinds are {}.", name,
+         did_you_mean(name, names), fmt::join(names, ", "));
 }
 
 void write_answers(const TableReport& report, const std::string& path) {

@@ -22,6 +22,7 @@ namespace pagelab::cli {
 namespace {
 
 constexpr int kNobodyServesIt = 1;
+constexpr const char* kCpu = "cpu";
 constexpr std::int64_t kDefaultBlockSize = 16;  // of vLLM's cache config
 
 struct LayerChoice {
@@ -35,10 +36,10 @@ LayerChoice choice_for(const SelectOptions& options,
                        const std::optional<std::string>& forced,
                        const BackendRegistry& registry,
                        RememberedSelections& memory) {
-  if (options.platform == "cpu") {
+  if (options.platform == kCpu) {
     return {question,
             select_attention_backend_on_cpu(question, forced, options.has_amx_tiles, registry),
-            "cpu"};
+            kCpu};
   }
   return {question, memory.select(question, forced).selection, to_string(question.capability)};
 }
@@ -106,6 +107,15 @@ void print_candidates(const LayerChoice& choice, const BackendRegistry& registry
   }
 }
 
+// What stops a run before any layer asks.
+// Source: vLLM, platforms/cuda.py, check_if_supports_dtype, which the worker calls first.
+std::optional<std::string> note_of(const LayerChoice& choice) {
+  const bool is_asked = choice.question.config.dtype == "bfloat16" && choice.device != kCpu;
+  if (!is_asked || choice.question.capability >= DeviceCapability{8, 0}) return std::nullopt;
+  return "vLLM does not get this far: its worker refuses bfloat16 on GPUs below 8.0 (--dtype "
+         "float16 would do)";
+}
+
 void print_choice(const LayerChoice& choice, bool explain, const BackendRegistry& registry) {
   const Selection& selection = choice.selection;
   fmt::print("{} on {}: ", kind_of(choice.question.config), choice.device);
@@ -115,6 +125,8 @@ void print_choice(const LayerChoice& choice, bool explain, const BackendRegistry
     fmt::print("nobody\n");
   }
   if (explain) print_candidates(choice, registry);
+  if (const auto note = note_of(choice)) fmt::print("  NOTE {}\n", *note);
+  if (explain && selection.debug) fmt::print("  DEBUG {}\n", *selection.debug);
   if (selection.warning) fmt::print("  WARNING {}\n", *selection.warning);
   if (selection.info) fmt::print("  INFO {}\n", *selection.info);
   if (selection.error) {
@@ -144,6 +156,7 @@ nlohmann::ordered_json to_json(const LayerChoice& choice) {
   layer["warning"] = or_null(selection.warning);
   layer["info"] = or_null(selection.info);
   layer["debug"] = or_null(selection.debug);
+  layer["note"] = or_null(note_of(choice));
   return layer;
 }
 

@@ -22,17 +22,19 @@ struct FlagOption {
   const char* name;
   bool AttentionSelectorConfig::*flag;
   const char* meaning;
+  bool is_of_model = false;  // what the layer is, not how it is run
 };
 
 constexpr std::array<FlagOption, 13> kFlagOptions = {
-    {{"--use-mla", &AttentionSelectorConfig::use_mla, "a latent layer (MLA)"},
-     {"--has-sink", &AttentionSelectorConfig::has_sink, "attention sinks"},
-     {"--use-sparse", &AttentionSelectorConfig::use_sparse, "an indexer chooses the keys"},
+    {{"--use-mla", &AttentionSelectorConfig::use_mla, "a latent layer (MLA)", true},
+     {"--has-sink", &AttentionSelectorConfig::has_sink, "attention sinks", true},
+     {"--use-sparse", &AttentionSelectorConfig::use_sparse, "an indexer chooses the keys", true},
      {"--use-mm-prefix", &AttentionSelectorConfig::use_mm_prefix,
-      "multimodal tokens attend in both directions"},
+      "multimodal tokens attend in both directions", true},
      {"--use-per-head-quant-scales", &AttentionSelectorConfig::use_per_head_quant_scales,
       "a quantisation scale for every head"},
-     {"--has-sliding-window", &AttentionSelectorConfig::has_sliding_window, "a sliding window"},
+     {"--has-sliding-window", &AttentionSelectorConfig::has_sliding_window, "a sliding window",
+      true},
      {"--use-non-causal", &AttentionSelectorConfig::use_non_causal, "no causal mask"},
      {"--use-batch-invariant", &AttentionSelectorConfig::use_batch_invariant,
       "the same bits in every batch"},
@@ -58,8 +60,8 @@ const std::string& one_of(const std::string& option,
                           const std::string& value,
                           const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), value) != names.end()) return value;
-  refuse("{} is {}; it may be one of {}{}", option, value, fmt::join(names, ", "),
-         end_with_suggestion(value, names));
+  refuse("{} is {}{}; it may be one of {}.", option, value, did_you_mean(value, names),
+         fmt::join(names, ", "));
 }
 
 std::vector<std::string> cache_dtypes() {
@@ -110,6 +112,17 @@ void check_whose_shape(const SelectOptions& options) {
     refuse(
         "--model {} brings its head size and heads along: leave --head-size and --num-heads out.",
         options.model);
+  }
+  for (const FlagOption& option : kFlagOptions) {
+    if (options.model.empty() || !option.is_of_model || !(options.flags.*option.flag)) continue;
+    refuse(
+        "--model {} says itself what its layers are: leave {} out, or describe a layer of your own "
+        "with --head-size.",
+        options.model, option.name);
+  }
+  if (options.num_heads && !options.flags.use_mla) {
+    refuse("--num-heads {} counts for latent layers alone: add --use-mla, or leave it out.",
+           *options.num_heads);
   }
   check_platform(options);
   check_number("--head-size", options.head_size);
@@ -200,7 +213,7 @@ std::optional<std::string> forced_backend_of(const SelectOptions& options,
     return parse_attention_config(name, {}, registry).backend;
   } catch (const RaisedError& error) {
     const std::string sentence = error.what();
-    refuse("{}{}", sentence, end_with_suggestion(name, registry.names()));
+    refuse("{}{}: {}.", name, did_you_mean(name, registry.names()), sentence);
   }
 }
 

@@ -71,8 +71,12 @@ void print_cache(const ServingReport& report, const SimulatedEngine& engine) {
   fmt::print("  pool        at most {} of {} blocks in use ({:.1f} %)\n", report.most_used_blocks,
              engine.capacity.num_blocks - 1,
              percent_of(report.most_used_blocks, engine.capacity.num_blocks - 1));
-  fmt::print("  preemptions {} of {} requests\n", report.num_preemptions,
-             report.num_preempted_requests);
+  if (report.num_preemptions == 0) {
+    fmt::print("  preemptions none\n");
+  } else {
+    fmt::print("  preemptions {}, of {} different requests\n", report.num_preemptions,
+               report.num_preempted_requests);
+  }
 }
 
 void print_steps(const ServingReport& report) {

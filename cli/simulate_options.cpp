@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "cli/option_values.h"
+#include "gpu/backends/register_backend.h"
 #include "reference/contract/refuse.h"
 #include "reference/contract/suggestion.h"
 #include "reference/registry/cudagraph_support.h"
@@ -48,8 +49,17 @@ std::optional<std::string> backend_asked_for(const SimulateOptions& options,
     return parse_attention_config(options.backend, {}, registry).backend;
   } catch (const RaisedError& error) {
     const std::string sentence = error.what();
-    refuse("{}{}", sentence, end_with_suggestion(options.backend, registry.names()));
+    refuse("--backend {}{}: {}.", options.backend, did_you_mean(options.backend, registry.names()),
+           sentence);
   }
+}
+
+// The same question, for a reader who wants to know more.
+std::string as_options_of_select(const SimulateOptions& options) {
+  std::string text = fmt::format("--model {} --gpu {}", kServedModelName, options.gpu);
+  if (options.block_size) text += fmt::format(" --block-size {}", *options.block_size);
+  if (options.backend != "auto") text += " --attention-backend " + options.backend;
+  return text;
 }
 
 Selection selection_of(const SimulateOptions& options,
@@ -58,8 +68,9 @@ Selection selection_of(const SimulateOptions& options,
   Selection selection =
       select_attention_backend(question, backend_asked_for(options, registry), registry);
   if (selection.selected) return selection;
-  refuse("no backend serves {} on {}: {}", kServedModelName, options.gpu,
-         selection.error ? selection.error->message : "none is left");
+  // vLLM's own text is a page long: the record, and every reason of everybody.
+  refuse("no backend serves this layer: `pagelab select {} --explain` has every reason.",
+         as_options_of_select(options));
 }
 
 std::vector<UniformTypeKVCacheSpecs> layers_of(const ServedModel& model, std::int64_t block_size) {
@@ -196,7 +207,7 @@ void add_simulate_options(CLI::App& command, SimulateOptions& options) {
 }
 
 SimulatedEngine engine_of(const SimulateOptions& options) {
-  const BackendRegistry registry = BackendRegistry::of_attention();
+  const BackendRegistry registry = registry_in_use();
   SimulatedEngine engine;
   ServingSettings& settings = engine.settings;
   SchedulerConfig& scheduler = settings.scheduler;

@@ -60,16 +60,16 @@ BackendChoice choice_of(const std::string& name) {
     if (choice.name == name) return choice;
     names.push_back(choice.name);
   }
-  throw Error(fmt::format("there is no backend {}; the backends are {}{}", name,
-                          fmt::join(names, ", "), end_with_suggestion(name, names)));
+  throw Error(fmt::format("there is no backend {}{}; the backends are {}.", name,
+                          did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 void require_known(const std::string& target) {
   const std::vector<std::string> targets = {"cpu", "simulator", "cuda"};
   if (std::find(targets.begin(), targets.end(), target) != targets.end()) return;
-  throw Error(
-      fmt::format("there is no target {}; the targets are {}{}", target, fmt::join(targets, ", "),
-                  target == "gpu" ? "; did you mean cuda?" : end_with_suggestion(target, targets)));
+  const std::string wanted = target == "gpu" ? "cuda" : target;
+  throw Error(fmt::format("there is no target {}{}; the targets are {}.", target,
+                          did_you_mean(wanted, targets), fmt::join(targets, ", ")));
 }
 
 }  // namespace

@@ -83,6 +83,7 @@ class FlashAttnBackend final : public AttentionBackend {
     return {of_requests(rungs.prefix), of_requests(rungs.suffix)};
   }
   bool has_own_order() const override { return true; }
+  bool has_cascade() const override { return true; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     return std::make_unique<FlashAttnImpl>(device_, options_, initial_cache);
   }

@@ -209,6 +209,7 @@ class FlashInferBackend final : public AttentionBackend {
     return both;
   }
   bool has_own_order() const override { return true; }
+  bool has_cascade() const override { return true; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     return std::make_unique<FlashInferImpl>(device_, initial_cache);
   }

@@ -36,8 +36,8 @@ inline bool is_refused(const std::vector<std::string>& words) {
     if (word != "cuda" || cuda_is_available(&why_not)) return false;
     return refuse("target cuda is not available: " + why_not + ".");
   }
-  return refuse("There is no fault " + words[0] + "; the words that this lesson takes are " +
-                names + end_with_suggestion(words[0], allowed));
+  return refuse("There is no fault " + words[0] + did_you_mean(words[0], allowed) +
+                "; the words that this lesson takes are " + names + ".");
 }
 
 }  // namespace pagelab::lesson_05

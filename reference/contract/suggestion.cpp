@@ -22,27 +22,51 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return distances.back();
 }
 
-std::string in_upper_case(std::string text) {
-  for (char& letter : text) {
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+// Upper case, without what is easily left out: "llama-3-8b" and "llama3-8B" are the same then.
+std::string letters_and_digits(const std::string& text) {
+  std::string kept;
+  for (char character : text) {
+    if (character >= 'a' && character <= 'z') character = static_cast<char>(character - 'a' + 'A');
+    const bool is_letter = character >= 'A' && character <= 'Z';
+    const bool is_digit = character >= '0' && character <= '9';
+    if (is_letter || is_digit) kept += character;
   }
-  return text;
+  return kept;
+}
+
+std::size_t distance(const std::string& wanted, const std::string& name) {
+  return edit_distance(letters_and_digits(wanted), letters_and_digits(name));
+}
+
+// The first name that begins with what the user wrote; a single letter begins too many.
+std::vector<std::string>::const_iterator beginning_with(const std::string& wanted,
+                                                        const std::vector<std::string>& names) {
+  const std::string beginning = letters_and_digits(wanted);
+  if (beginning.size() < 2) return names.end();
+  return std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    return letters_and_digits(name).starts_with(beginning);
+  });
+}
+
+std::vector<std::string>::const_iterator nearest(const std::string& wanted,
+                                                 const std::vector<std::string>& names) {
+  const auto found =
+      std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
+        return distance(wanted, a) < distance(wanted, b);
+      });
+  // Up to a third of the letters may be wrong, and two in a short name.
+  const std::size_t most_edits = std::max<std::size_t>(2, wanted.size() / 3);
+  return found != names.end() && distance(wanted, *found) <= most_edits ? found : names.end();
 }
 
 }  // namespace
 
-std::string end_with_suggestion(const std::string& wanted, const std::vector<std::string>& names) {
-  if (names.empty()) return ".";
-  const auto distance = [&](const std::string& name) {
-    return edit_distance(in_upper_case(wanted), in_upper_case(name));
-  };
-  const auto nearest = std::min_element(
-      names.begin(), names.end(),
-      [&](const std::string& a, const std::string& b) { return distance(a) < distance(b); });
-  // Up to a third of the letters may be wrong, and two in a short name.
-  const std::size_t most_edits = std::max<std::size_t>(2, wanted.size() / 3);
-  if (distance(*nearest) > most_edits) return ".";
-  return "; did you mean " + *nearest + "?";
+std::string did_you_mean(const std::string& wanted, const std::vector<std::string>& names) {
+  auto found = nearest(wanted, names);
+  const bool differs_in_case_alone = found != names.end() && distance(wanted, *found) == 0;
+  const auto longer = beginning_with(wanted, names);
+  if (longer != names.end() && !differs_in_case_alone) found = longer;
+  return found == names.end() ? "" : " (did you mean " + *found + "?)";
 }
 
 }  // namespace pagelab

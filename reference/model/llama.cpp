@@ -73,12 +73,15 @@ void Llama::check(const LlamaBatch& batch, const AttentionLayers& layers) const 
     throw Error(fmt::format("the model has {} layers, but {} attention layers were given.",
                             config_.num_hidden_layers, layers.size()));
   }
-  if (static_cast<std::int64_t>(batch.positions.size()) != num_tokens ||
-      batch.metadata.num_actual_tokens() != num_tokens) {
+  const std::int64_t num_slots = static_cast<std::int64_t>(batch.metadata.slot_mapping.size());
+  if (static_cast<std::int64_t>(batch.positions.size()) != num_tokens || num_slots != num_tokens) {
     throw Error(
-        fmt::format("the batch has {} token_ids, {} positions, and query_start_loc ends at "
-                    "{}: these must agree.",
-                    num_tokens, batch.positions.size(), batch.metadata.num_actual_tokens()));
+        fmt::format("the batch has {} token_ids, {} positions and {} slots: these must agree.",
+                    num_tokens, batch.positions.size(), num_slots));
+  }
+  if (batch.metadata.num_actual_tokens() > num_tokens) {
+    throw Error(fmt::format("query_start_loc ends at {}, but the batch has {} tokens.",
+                            batch.metadata.num_actual_tokens(), num_tokens));
   }
   for (std::int64_t token_idx = 0; token_idx < num_tokens; ++token_idx) {
     const std::int32_t token_id = batch.token_ids[token_idx];
@@ -103,7 +106,7 @@ void Llama::check(const LlamaBatch& batch, const AttentionLayers& layers) const 
 RowMatrix Llama::attend(const RowMatrix& query,
                         const RowMatrix& key,
                         const RowMatrix& value,
-                        const CommonAttentionMetadata& metadata,
+                        const LlamaBatch& batch,
                         AttentionImpl& layer) const {
   const Tensor query_heads = as_float_heads(query, config_.num_attention_heads);
   const Tensor key_heads = as_float_heads(key, config_.num_key_value_heads);
@@ -112,10 +115,15 @@ RowMatrix Llama::attend(const RowMatrix& query,
   variant.scale = 1.0 / std::sqrt(static_cast<double>(config_.head_dim));
 
   // The new tokens see each other, so they are stored before anyone attends.
-  layer.do_kv_cache_update(key_heads, value_heads, metadata.slot_mapping);
+  layer.do_kv_cache_update(key_heads, value_heads, batch.metadata.slot_mapping);
   Tensor output;
   Tensor lse;
-  layer.forward(query_heads, key_heads, value_heads, metadata, variant, output, lse);
+  if (batch.num_common_prefix_blocks > 0) {
+    layer.forward_cascade(query_heads, key_heads, value_heads, batch.metadata, variant,
+                          batch.num_common_prefix_blocks, output, lse);
+  } else {
+    layer.forward(query_heads, key_heads, value_heads, batch.metadata, variant, output, lse);
+  }
 
   if (output.shape() != query_heads.shape()) {
     throw Error(fmt::format("the backend returned an output of shape {} for queries of shape {}.",
@@ -141,7 +149,7 @@ RowMatrix Llama::forward(const LlamaBatch& batch, const AttentionLayers& layers)
     const RowMatrix value = linear(attention_input, weights.v_proj);
     apply_rope(query, angles);
     apply_rope(key, angles);
-    const RowMatrix attended = attend(query, key, value, batch.metadata, *layers[layer_idx]);
+    const RowMatrix attended = attend(query, key, value, batch, *layers[layer_idx]);
     hidden += linear(attended, weights.o_proj);
 
     // The MLP, added likewise.

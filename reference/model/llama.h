@@ -19,11 +19,14 @@
 
 namespace pagelab {
 
-/// One step's tokens, of any number of requests: some deep in their prompts, some decoding.
+/// One step's tokens, of any number of requests: some deep in their prompts, some decoding. Those from
+/// metadata.num_actual_tokens() on are padding: computed, and of no effect.
 struct LlamaBatch {
   std::vector<std::int32_t> token_ids;  ///< [T]
   std::vector<std::int64_t> positions;  ///< [T] of each token in its request's text
   CommonAttentionMetadata metadata;     ///< which tokens belong to whom, and where K and V lie
+  /// Leading blocks of all requests' tables that are read once for all of them; 0: no cascade.
+  std::int64_t num_common_prefix_blocks = 0;
   /// [L] the tokens after which a next one is wanted: usually the last of each finished prompt.
   std::vector<std::int64_t> logits_indices;
 };
@@ -66,7 +69,7 @@ class Llama {
   RowMatrix attend(const RowMatrix& query,
                    const RowMatrix& key,
                    const RowMatrix& value,
-                   const CommonAttentionMetadata& metadata,
+                   const LlamaBatch& batch,
                    AttentionImpl& layer) const;
 
   LlamaConfig config_;

@@ -105,6 +105,9 @@ class AttentionBackend {
   /// REFERENCE_FLOAT.
   virtual bool has_own_order() const { return false; }
 
+  /// Whether it has forward_cascade.
+  virtual bool has_cascade() const { return false; }
+
   /// An impl for one layer, whose cache starts with these contents.
   virtual std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const = 0;
 };

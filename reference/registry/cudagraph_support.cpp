@@ -22,8 +22,8 @@ AttentionCGSupport cudagraph_support_of(const std::string& name) {
   for (std::size_t level = 0; level < kSupportNames.size(); ++level) {
     if (name == kSupportNames[level]) return static_cast<AttentionCGSupport>(level);
   }
-  refuse("support is {}; it may be one of: {}{}", name, fmt::join(kSupportNames, ", "),
-         end_with_suggestion(name, kSupportNames));
+  refuse("support is {}{}; it may be one of: {}.", name, did_you_mean(name, kSupportNames),
+         fmt::join(kSupportNames, ", "));
 }
 
 AttentionCGSupport cudagraph_support(const BackendFacts& facts,

@@ -49,8 +49,8 @@ DeviceCapability capability_of_gpu(const std::string& text) {
   if (const std::optional<DeviceCapability> capability = capability_written_out(name)) {
     return *capability;
   }
-  throw Error("there is no GPU " + text + "; give a capability like 9.0 or one of " +
-              comma_separated(names) + end_with_suggestion(name, names));
+  throw Error("there is no GPU " + text + did_you_mean(name, names) +
+              "; give a capability like 9.0 or one of " + comma_separated(names) + ".");
 }
 
 std::string to_string(DeviceCapability capability) {

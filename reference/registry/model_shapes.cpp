@@ -133,8 +133,8 @@ const ModelShape& find_model_shape(const std::string& name) {
     if (shape.name == name) return shape;
     names.emplace_back(shape.name);
   }
-  throw Error("there is no model " + name + " in the table; there are " + comma_separated(names) +
-              end_with_suggestion(name, names));
+  throw Error("there is no model " + name + " in the table" + did_you_mean(name, names) +
+              "; there are " + comma_separated(names) + ".");
 }
 
 std::vector<SelectionQuestion> questions_of_layers(const ModelShape& shape) {

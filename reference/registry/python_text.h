@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pagelab {
@@ -12,7 +13,10 @@ namespace pagelab {
 /// "a, b, c".
 template <typename Text>
 std::string comma_separated(const std::vector<Text>& texts) {
+  std::size_t num_characters = 0;
+  for (const Text& text : texts) num_characters += std::string_view(text).size() + 2;
   std::string joined;
+  joined.reserve(num_characters);
   for (const Text& text : texts) {
     if (!joined.empty()) joined += ", ";
     joined += text;

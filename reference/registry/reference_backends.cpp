@@ -81,6 +81,7 @@ class ReferenceBackend : public AttentionBackend {
     const std::vector<Precision> both(step.metadata.seq_lens.size(), precision(step, 0));
     return {both, both};
   }
+  bool has_cascade() const override { return true; }
   std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
     return std::make_unique<ReferenceImpl<Real>>(initial_cache);
   }

@@ -56,8 +56,10 @@ BackendRegistry BackendRegistry::of_attention(const std::vector<const BackendFac
   return {"AttentionBackendEnum", rows};
 }
 
-BackendRegistry BackendRegistry::of_mamba() {
-  return {"MambaAttentionBackendEnum", mamba_attention_backends()};
+BackendRegistry BackendRegistry::of_mamba() { return of_mamba(mamba_attention_backends()); }
+
+BackendRegistry BackendRegistry::of_mamba(const std::vector<const BackendFacts*>& rows) {
+  return {"MambaAttentionBackendEnum", rows};
 }
 
 std::vector<std::string> BackendRegistry::names() const {
@@ -78,10 +80,10 @@ const BackendRegistry::Member& BackendRegistry::member(const std::string& name) 
 
 void BackendRegistry::check_member(const std::string& name) const { member(name); }
 
-std::string BackendRegistry::path_of(const std::string& name) const {
-  const std::string value = member(name).value;
+const std::string& BackendRegistry::path_of(const std::string& name) const {
   const auto overriding = overrides_.find(name);
-  const std::string path = overriding == overrides_.end() ? value : overriding->second;
+  const Member& named = member(name);
+  const std::string& path = overriding == overrides_.end() ? named.value : overriding->second;
   if (path.empty()) {
     throw RaisedError("ValueError", "Backend " + name +
                                         " must be registered before use. Use register_backend("
@@ -156,7 +158,7 @@ const BackendFacts& BackendRegistry::load(const std::string& name,
   if (without_code != environment.not_implemented.end()) {
     throw RaisedError("ImportError", without_code->second);
   }
-  const std::string path = path_of(name);
+  const std::string& path = path_of(name);
   const BackendFacts* row = row_of_path(path);
   if (row == nullptr) {
     throw RaisedError("ModuleNotFoundError", "No module named '" + missing_module(path) + "'");

@@ -23,6 +23,8 @@ class BackendRegistry {
   static BackendRegistry of_attention(const std::vector<const BackendFacts*>& rows);
   /// MambaAttentionBackendEnum with nothing registered.
   static BackendRegistry of_mamba();
+  /// MambaAttentionBackendEnum with other rows, as of_attention(rows).
+  static BackendRegistry of_mamba(const std::vector<const BackendFacts*>& rows);
 
   /// All members, in order of declaration; new ones come last.
   std::vector<std::string> names() const;
@@ -32,7 +34,7 @@ class BackendRegistry {
 
   /// The path of a member's class: its override, or else its value.
   /// \throws RaisedError  if it has none, or is not a member
-  std::string path_of(const std::string& name) const;
+  const std::string& path_of(const std::string& name) const;
   /// The path up to the class: "vllm.v1.attention.backends.flash_attn".
   /// \throws RaisedError  if it has none, or is not a member
   std::string module_of(const std::string& name) const;

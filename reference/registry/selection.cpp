@@ -13,11 +13,15 @@ constexpr const char* kBlockSizeReason = "block_size not supported";
 
 // "{A: [r1, r2], B: [r3]}".
 std::string to_string(const std::vector<DeclinedBackend>& declined) {
-  std::vector<std::string> texts;
+  std::string text = "{";
   for (const DeclinedBackend& backend : declined) {
-    texts.push_back(backend.name + ": [" + comma_separated(backend.reasons) + "]");
+    if (text.size() > 1) text += ", ";
+    text += backend.name;
+    text += ": [";
+    text += comma_separated(backend.reasons);
+    text += "]";
   }
-  return "{" + comma_separated(texts) + "}";
+  return text + "}";
 }
 
 Selection refusal_of_forced(const std::string& name,
@@ -119,8 +123,8 @@ Selection select_among(const SelectionQuestion& question,
                        const BackendRegistry& registry) {
   Selection selection;
   selection.candidates.assign(candidates.begin(), candidates.end());
-  for (const std::string_view name : candidates) {
-    ask_candidate(question, std::string(name), registry, selection);
+  for (const std::string& name : selection.candidates) {
+    ask_candidate(question, name, registry, selection);
   }
   const std::string asked_and_reasons = " for cuda with " + to_string(question.config) +
                                         ". Reasons: " + to_string(selection.invalid) + ".";

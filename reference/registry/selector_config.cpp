@@ -19,7 +19,10 @@ std::string to_string(AttentionType attn_type) {
 }
 
 std::string to_string(const AttentionSelectorConfig& config) {
-  std::string text = "AttentionSelectorConfig(head_size=" + std::to_string(config.head_size);
+  constexpr std::size_t kUsualLength = 600;
+  std::string text;
+  text.reserve(kUsualLength);
+  text += "AttentionSelectorConfig(head_size=" + std::to_string(config.head_size);
   text += ", dtype=torch." + config.dtype;
   text += ", kv_cache_dtype=" + config.kv_cache_dtype.value_or("None");
   text += ", block_size=" + python_number(config.block_size);
@@ -42,7 +45,8 @@ std::string to_string(const AttentionSelectorConfig& config) {
   add_flag("use_pcp", config.use_pcp);
   add_flag("use_dcp", config.use_dcp);
   add_flag("use_rswa", config.use_rswa);
-  return text + ")";
+  text += ")";
+  return text;
 }
 
 }  // namespace pagelab

@@ -1,5 +1,7 @@
 #include "reference/registry/validate_configuration.h"
 
+#include <utility>
+
 namespace pagelab {
 namespace {
 
@@ -8,21 +10,29 @@ class Reasons {
  public:
   explicit Reasons(const SelectionQuestion& question) : question_(question) {}
 
-  void add_unless(bool supported, const std::string& reason) {
-    if (!supported) reasons_.push_back(reason);
+  // Text is made only where it is needed: most checks pass.
+  void add_unless(bool supported, const char* reason) {
+    if (!supported) reasons_.emplace_back(reason);
   }
   void add_if_asked(bool asked, const Fact<bool>& supports, const char* reason) {
-    if (asked && !supports(question_)) reasons_.push_back(reason);
+    if (asked && !supports(question_)) reasons_.emplace_back(reason);
   }
   // A kind of layer that the backend must serve exactly: asked for and not served, or the reverse.
-  void add_on_mismatch(bool asked, const Fact<bool>& serves, const std::string& what) {
+  void add_on_mismatch(bool asked, const Fact<bool>& serves, const char* what) {
     const bool served = serves(question_);
-    if (asked && !served) reasons_.push_back(what + " not supported");
-    if (!asked && served) reasons_.push_back("non-" + what + " not supported");
+    if (asked && !served) reasons_.push_back(std::string(what) + " not supported");
+    if (!asked && served) reasons_.push_back("non-" + std::string(what) + " not supported");
+  }
+  void add_unless_served(bool served, AttentionType attn_type) {
+    if (!served) {
+      reasons_.push_back("attention type " + to_string(attn_type) + " not supported");
+    }
   }
   void add(const CombinationRule rule) {
     if (rule == nullptr) return;
-    if (std::optional<std::string> reason = rule(question_)) reasons_.push_back(*reason);
+    if (std::optional<std::string> reason = rule(question_)) {
+      reasons_.push_back(std::move(*reason));
+    }
   }
   std::vector<std::string> take() { return std::move(reasons_); }
 
@@ -54,8 +64,7 @@ std::vector<std::string> validate_configuration(const BackendFacts& facts,
                        "per-head quant scales not supported");
   reasons.add_unless(supports_compute_capability(facts, question),
                      "compute capability not supported");
-  reasons.add_unless(supports_attn_type(facts, question),
-                     "attention type " + to_string(config.attn_type) + " not supported");
+  reasons.add_unless_served(supports_attn_type(facts, question), config.attn_type);
 
   // Step 3: which keys are visible
   reasons.add_if_asked(config.has_sliding_window, facts.supports_sliding_window,

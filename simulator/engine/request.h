@@ -54,6 +54,7 @@ std::string extra_key_text(const CacheIdentity& identity, std::int32_t start, st
 struct GroupBlocks {
   std::vector<BlockId> blocks;  ///< [logical block] physical block; kNullBlock left of a window
   std::int32_t num_cached_blocks = 0;  ///< leading blocks that the cache map has been told of
+  std::int32_t num_new_blocks = 0;     ///< the last ones, which were appended last
 };
 
 /// One request.
@@ -85,8 +86,9 @@ struct Request {
   std::int32_t num_preemptions = 0;       ///< so far
   std::int32_t num_preemptions_at_reset = 0;  ///< output scheduled before so many is dropped
   bool is_prefill_chunk = false;              ///< its last step ended before its known tokens did
-  std::vector<PrefixId> block_hashes;  ///< [full blocks] name of the prefix that each one ends
-  std::vector<GroupBlocks> groups;     ///< [cache groups] its block tables
+  std::vector<PrefixId>
+      block_hashes;                 ///< [full blocks of hash_block_size] prefix that each one ends
+  std::vector<GroupBlocks> groups;  ///< [cache groups] its block tables
 
   /// Tokens whose values are known: prompt and output.
   std::int32_t num_tokens() const { return static_cast<std::int32_t>(tokens.size()); }

@@ -7,6 +7,7 @@
 namespace pagelab::simt {
 
 constinit thread_local CheckedMemory* checked_memory = nullptr;
+constinit thread_local std::array<MemoryRegion, kNumMemorySpaces> hooked_regions = {};
 HappensBefore happens_before;
 
 namespace {
@@ -45,35 +46,35 @@ void check_states(const Access& access, const MemoryRegion& region, Alignment al
 }
 
 // Gives each half or byte of a word a cell of its own.
-void refine(Cell& word, std::size_t cells_per_plane, Grain grain) {
-  if (word.grain >= grain) return;
-  const std::size_t old_step = word.grain == Grain::kWord ? 4 : 2;
+void refine(CellRef word, std::size_t cells_per_plane, Grain grain) {
+  if (word.cell->grain >= grain) return;
+  const std::size_t old_step = word.cell->grain == Grain::kWord ? 4 : 2;
   const std::size_t new_step = grain == Grain::kHalves ? 2 : 1;
   for (std::size_t byte = 0; byte < kWordBytes; ++byte) {
     const bool has_cell = byte % old_step == 0;
     const bool needs_cell = byte % new_step == 0;
     if (has_cell || !needs_cell) continue;
     const std::size_t source = byte / old_step * old_step;
-    copy_cell((&word)[source * cells_per_plane], (&word)[byte * cells_per_plane]);
+    copy_cell(word + source * cells_per_plane, word + byte * cells_per_plane);
   }
-  word.grain = grain;
+  word.cell->grain = grain;
 }
 
 // Looks for races on bytes `first` to `end` of one word, and remembers the access.
 void note_in_word(const Access& access,
                   const MemoryRegion& region,
-                  Cell& word,
+                  CellRef word,
                   std::size_t first,
                   std::size_t end) {
   const bool is_whole = first == 0 && end == kWordBytes;
   const bool are_halves = first % 2 == 0 && end % 2 == 0;
   if (!is_whole) refine(word, region.cells_per_plane, are_halves ? Grain::kHalves : Grain::kBytes);
-  const std::size_t step = kWordBytes >> static_cast<unsigned>(word.grain);
+  const std::size_t step = kWordBytes >> static_cast<unsigned>(word.cell->grain);
   const Stamp mine = happens_before.stamp_of(running_thread_block->running_thread());
   const bool is_shared = checked_memory->space_of(region) != MemorySpace::kGlobal;
   for (std::size_t byte = first; byte < end; byte += step) {
-    const Cell& cell = (&word)[byte * region.cells_per_plane];
-    const auto conflict = conflict_with(cell, access.kind, mine, happens_before);
+    const CellRef earlier = word + byte * region.cells_per_plane;
+    const auto conflict = conflict_with(earlier, access.kind, mine, happens_before);
     if (!conflict) continue;
     // Shared memory begins anew with each thread block: what another one left there says nothing.
     if (is_shared && !happens_before.is_of_this_thread_block(conflict->stamp)) continue;
@@ -81,11 +82,11 @@ void note_in_word(const Access& access,
   }
   // What one thread writes at once is one cell again.
   const bool writes = access.kind == AccessKind::kWrite || access.kind == AccessKind::kArrival;
-  if (writes && is_whole) word.grain = Grain::kWord;
+  if (writes && is_whole) word.cell->grain = Grain::kWord;
   for (std::size_t byte = first; byte < end;
-       byte += kWordBytes >> static_cast<unsigned>(word.grain)) {
-    Cell& cell = (&word)[byte * region.cells_per_plane];
-    remember(cell, access.kind, mine, site_of(access.pc), happens_before);
+       byte += kWordBytes >> static_cast<unsigned>(word.cell->grain)) {
+    const CellRef latest = word + byte * region.cells_per_plane;
+    remember(latest, access.kind, mine, site_of(access.pc), happens_before);
   }
 }
 
@@ -96,7 +97,7 @@ void note_in_cells(const Access& access, const MemoryRegion& region) {
     const std::size_t word_begin = word * kWordBytes;
     const std::size_t first = std::max(begin, word_begin) - word_begin;
     const std::size_t last = std::min(end, word_begin + kWordBytes) - word_begin;
-    note_in_word(access, region, region.cells[word], first, last);
+    note_in_word(access, region, region.cells + word, first, last);
   }
 }
 
@@ -107,25 +108,56 @@ void set_states(const Access& access, const MemoryRegion& region, ByteState stat
 
 }  // namespace
 
-bool note_divided_word(
-    const MemoryRegion& region, std::size_t offset, AccessKind kind, Stamp mine, Site site) {
-  if (!are_written<kWordBytes>(region.states + offset)) return false;
-  Cell& word = region.cells[offset / kWordBytes];
-  const std::size_t step = kWordBytes >> static_cast<unsigned>(word.grain);
+namespace {
+
+// Notes an access of a whole word, or of a part that has a cell of its own.
+bool note_in_its_cells(const MemoryRegion& region,
+                       std::size_t offset,
+                       std::size_t bytes,
+                       AccessKind kind,
+                       Stamp mine,
+                       Site site) {
+  const CellRef word = region.cells + offset / kWordBytes;
+  const std::size_t step = kWordBytes >> static_cast<unsigned>(word.cell->grain);
+  if (step > bytes) return false;
+  const std::size_t first = offset % kWordBytes;
   bool is_of_earlier_launches = true;
-  for (std::size_t byte = 0; byte < kWordBytes; byte += step) {
-    Cell& cell = (&word)[byte * region.cells_per_plane];
+  for (std::size_t byte = first; byte < first + bytes; byte += step) {
+    const CellRef latest = word + byte * region.cells_per_plane;
+    const Cell& cell = *latest.cell;
     is_of_earlier_launches &= happens_before.is_of_earlier_launch(cell.write) &&
                               happens_before.is_of_earlier_launch(cell.reads[0]) &&
                               happens_before.is_of_earlier_launch(cell.reads[1]);
     const bool is_noted = kind == AccessKind::kRead
-                              ? note_read_fast(cell, mine, site, happens_before)
-                              : note_write_fast(cell, mine, site, happens_before);
+                              ? note_read_fast(latest, mine, site, happens_before)
+                              : note_write_fast(latest, mine, site, happens_before);
     if (!is_noted) return false;
   }
-  // Nothing tells the parts apart any more: they are one cell again, the first, which knows of this
-  // access.
-  if (kind == AccessKind::kWrite || is_of_earlier_launches) word.grain = Grain::kWord;
+  // Nothing tells the parts of a whole word apart any more: they are one cell again, the first, which knows of
+  // this access.
+  const bool is_whole = bytes == kWordBytes;
+  if (is_whole && (kind == AccessKind::kWrite || is_of_earlier_launches)) {
+    word.cell->grain = Grain::kWord;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool note_aligned(const MemoryRegion& region,
+                  const void* address,
+                  std::size_t bytes,
+                  AccessKind kind,
+                  const void* pc) {
+  const std::size_t offset = region.offset_of(address);
+  const ByteState* const states = region.states + offset;
+  const auto is_written = [](ByteState state) { return state == ByteState::kWritten; };
+  if (!std::all_of(states, states + bytes, is_written)) return false;
+  const Stamp mine = happens_before.stamp_of(running_thread_block->running_thread());
+  const std::size_t step = std::min(bytes, kWordBytes);
+  for (std::size_t done = 0; done < bytes; done += step) {
+    if (!note_in_its_cells(region, offset + done, step, kind, mine, site_of(pc))) return false;
+  }
   return true;
 }
 

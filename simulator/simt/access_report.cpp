@@ -59,7 +59,8 @@ std::string place_in(const ArrayPlace& array, const Access& access) {
 
 // "thread (5, 0, 0)", and of which thread block if it is another one.
 std::string owner_of(Stamp stamp) {
-  const std::string thread = "thread " + to_string(coordinates_of(thread_of(stamp), blockDim));
+  const std::string thread =
+      "thread " + to_string(coordinates_of(happens_before.thread_of(stamp), blockDim));
   if (happens_before.is_of_this_thread_block(stamp)) return thread;
   return thread + " of thread block " + to_string(happens_before.thread_block_of(stamp));
 }
@@ -77,9 +78,10 @@ std::string unwritten(const Access& access, const ArrayPlace& array, MemorySpace
 
 // Who began an asynchronous copy that has not arrived.
 std::string in_flight(const Access& access, const MemoryRegion& region) {
-  const Cell& cell = region.cells[(access.address - region.begin) / 4];
-  return "is the destination of an asynchronous copy that " + owner_of(cell.write) + " began" +
-         at_line(pc_of(cell.write_site)) + " and has not waited for. Is a cp_async_wait missing?";
+  const CellRef copy = region.cells + region.offset_of(access.address) / 4;
+  return "is the destination of an asynchronous copy that " + owner_of(copy.cell->write) +
+         " began" + at_line(pc_of(copy.sites->write)) +
+         " and has not waited for. Is a cp_async_wait missing?";
 }
 
 std::string describe_state(const Access& access, const MemoryRegion& region, ByteState state) {
@@ -116,7 +118,7 @@ std::string describe_race(const Access& access,
   }
   const bool is_mixed = access.kind == AccessKind::kAtomic || conflict.kind == AccessKind::kAtomic;
   const bool same_warp =
-      thread_of(conflict.stamp) / kLanesPerWarp == running_thread() / kLanesPerWarp;
+      happens_before.thread_of(conflict.stamp) / kLanesPerWarp == running_thread() / kLanesPerWarp;
   sentence += " with no barrier in between: a race. ";
   if (is_mixed)
     return sentence + "An atomic orders nothing but its like: is a __syncthreads() missing?";

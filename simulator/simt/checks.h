@@ -10,9 +10,10 @@
 ///
 /// Not seen: accesses outside device memory and shared memory (parameters, locals; a host array that
 /// a kernel was handed by mistake), a wrong index that lands inside another array, what `memcpy`
-/// copies, and a race with one of three lanes that read, when the other two have met in a
-/// `__syncwarp` of a part of the warp. Nothing but barriers, `__syncwarp` and the order of launches
-/// is taken for an order: not atomics, not fences.
+/// copies, a race with one of three lanes that read, when the other two have met in a `__syncwarp` of a
+/// part of the warp, and races of thread blocks between which so many barriers lie that stamps have begun
+/// anew (happens_before.h: minutes of one launch). Nothing but barriers, `__syncwarp` and the order of
+/// launches is taken for an order: not atomics, not fences.
 #pragma once
 
 #include <cstddef>

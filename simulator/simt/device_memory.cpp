@@ -11,6 +11,9 @@ namespace pagelab::simt {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
+// Processors keep two addresses apart in their first cache by some of the lower bits. A byte and its state, read
+// one after the other, must differ in them; whole reservations apart, they would not.
+constexpr std::size_t kStatesShift = 2048;
 // How long freed arrays are remembered: enough to name them, little enough not to matter.
 constexpr std::size_t kMaxFreedArrays = 1024;
 constexpr std::size_t kMaxFreedBytes = std::size_t{64} << 20;
@@ -46,13 +49,13 @@ void return_pages(void* begin, std::size_t bytes) {
 
 DeviceMemory::DeviceMemory(std::size_t reserved_bytes) : reserved_(reserved_bytes) {
   base_ = static_cast<std::byte*>(reserve(reserved_));
-  states_ = static_cast<ByteState*>(reserve(reserved_));
+  states_ = static_cast<ByteState*>(reserve(reserved_ + kStatesShift)) + kStatesShift;
   next_ = base_;
 }
 
 DeviceMemory::~DeviceMemory() {
   munmap(base_, reserved_);
-  munmap(states_, reserved_);
+  munmap(states_ - kStatesShift, reserved_ + kStatesShift);
 }
 
 void* DeviceMemory::allocate(std::size_t bytes, const std::string& name, Tracking tracking) {
@@ -206,7 +209,7 @@ const DeviceArrayInfo* DeviceMemory::nearest_array(const void* address) const {
 
 Shadow& DeviceMemory::shadow() {
   const std::lock_guard lock(mutex_);
-  if (shadow_.cells() == nullptr) shadow_ = Shadow(reserved_);
+  if (shadow_.cells().cell == nullptr) shadow_ = Shadow(reserved_);
   return shadow_;
 }
 

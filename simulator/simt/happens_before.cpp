@@ -1,46 +1,58 @@
 #include "simulator/simt/happens_before.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace pagelab::simt {
 
 namespace {
 
-constexpr std::uint64_t kMaxSegments = std::uint64_t{1} << 32;
-constexpr std::uint32_t kMaxClock = (1u << 22) - 1;
-
-constexpr Stamp stamp(std::uint64_t segment, unsigned int thread, std::uint32_t clock) {
-  return segment << 32 | static_cast<Stamp>(thread) << 22 | clock;
-}
+// Segments begin below half of all stamps, and none takes more than a quarter.
+constexpr Stamp kLastBegin = 1u << 31;
+constexpr std::uint32_t kMaxClock = (1u << 20) - 1;
+// A multiple of every power of two that a thread block's threads are rounded up to.
+constexpr Stamp kFirstStamp = 1024;
 
 }  // namespace
 
+void HappensBefore::begin_age() {
+  ++age_;
+  launch_begin_ = thread_block_begin_ = segment_end_ = kFirstStamp;
+  first_stamps_.clear();
+}
+
 void HappensBefore::begin_launch() {
-  // One launch cannot use up the other half: a billion thread blocks that do nothing take minutes.
-  if (segment_ > kMaxSegments / 2) {
-    segment_ = 0;
-    ++age_;
-  }
-  ++segment_;
-  launch_begin_ = stamp(segment_, 0, 0);
+  if (age_ == 0 || segment_end_ > kLastBegin) begin_age();
+  launch_begin_ = segment_end_;
   first_stamps_.clear();
 }
 
 void HappensBefore::begin_thread_block(uint3 cta_idx, unsigned int num_threads) {
   num_threads_ = num_threads;
-  begin_segment();
-  thread_block_begin_ = segment_begin_;
+  log2_threads_ = static_cast<unsigned int>(std::bit_width(num_threads - 1));
+  const Stamp multiple = 1u << log2_threads_;
+  segment_end_ = (segment_end_ + multiple - 1) / multiple * multiple;
+  if (segment_end_ > kLastBegin) begin_age();
+  thread_block_begin_ = segment_end_;
   first_stamps_.push_back({thread_block_begin_, cta_idx});
+  begin_segment();
 }
 
-void HappensBefore::all_threads_met() { begin_segment(); }
+void HappensBefore::all_threads_met() {
+  if (segment_end_ > kLastBegin) {
+    const uint3 cta_idx = first_stamps_.back().cta_idx;
+    begin_age();
+    first_stamps_.push_back({thread_block_begin_, cta_idx});
+  }
+  begin_segment();
+}
 
 void HappensBefore::begin_segment() {
-  ++segment_;
-  segment_begin_ = stamp(segment_, 0, 0);
-  const Stamp first = stamp(segment_, 0, 1);
+  stamps_of_other_ctas_ = thread_block_begin_ - launch_begin_;
+  segment_begin_ = segment_end_;
+  segment_end_ += 1u << log2_threads_;
   for (unsigned int thread = 0; thread < num_threads_; ++thread) {
-    stamps_[thread] = first + (static_cast<Stamp>(thread) << 22);
+    stamps_[thread] = segment_begin_ + thread;
   }
   for (std::uint32_t rest = warps_with_clocks_; rest != 0; rest &= rest - 1) {
     forget_warp(static_cast<unsigned int>(__builtin_ctz(rest)));
@@ -64,13 +76,14 @@ bool HappensBefore::lanes_met(unsigned int first_thread, unsigned int mask) {
     for (unsigned int other = 0; other < kLanesPerWarp; ++other) {
       joined[other] = std::max(joined[other], row[other]);
     }
-    joined[lane_idx] = clock_of(stamps_[first_thread + lane_idx]);
+    joined[lane_idx] = clock_of(stamps_[first_thread + lane_idx]) + 1;
   }
   for (unsigned int rest = mask; rest != 0; rest &= rest - 1) {
     const unsigned int lane_idx = static_cast<unsigned int>(__builtin_ctz(rest));
     Stamp& own = stamps_[first_thread + lane_idx];
     if (clock_of(own) == kMaxClock) return false;
-    ++own;
+    own += 1u << log2_threads_;
+    segment_end_ = std::max(segment_end_, segment_begin_ + ((clock_of(own) + 1) << log2_threads_));
     known_[first_thread + lane_idx] = joined;
   }
   return true;

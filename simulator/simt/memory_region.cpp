@@ -39,8 +39,13 @@ void CheckedMemory::begin_launch(unsigned int age) {
                                   memory.states(), shadow.cells(), shadow.cells_per_plane()};
   if (thread_local_begin_ == nullptr) find_static_arrays();
   region(MemorySpace::kDynamicShared) = {};
-  if (age != age_) forget_stamps();
+  set_age(age);
+}
+
+void CheckedMemory::set_age(unsigned int age) {
+  if (age == age_) return;
   age_ = age;
+  forget_stamps();
 }
 
 void CheckedMemory::find_static_arrays() {

@@ -19,7 +19,7 @@ struct MemoryRegion {
   std::byte* begin = nullptr;       ///< first address, a multiple of 16
   std::size_t bytes = 0;            ///< addresses; 0: nothing is checked
   ByteState* states = nullptr;      ///< of the bytes
-  Cell* cells = nullptr;            ///< of the words
+  CellRef cells = {};               ///< of the words, from the first
   std::size_t cells_per_plane = 0;  ///< distance of a word's cells for its other bytes (shadow.h)
 
   /// How far an address lies from the first one.
@@ -37,6 +37,9 @@ enum class MemorySpace : std::uint8_t {
   kDynamicShared,  ///< what the launch asked for
 };
 
+/// How many there are.
+inline constexpr std::size_t kNumMemorySpaces = 3;
+
 /// An array of one of the stretches.
 struct ArrayPlace {
   std::string label;  ///< "array `x`", "shared array `scores`", "dynamic shared memory"
@@ -49,9 +52,12 @@ struct ArrayPlace {
 class CheckedMemory {
  public:
   /// A launch begins on this host thread.
-  /// \param age     of the count of segments: stamps of another age are forgotten
+  /// \param age     of stamps: those of another age are forgotten
   /// \throws Error  as begin_checked_launch
   void begin_launch(unsigned int age);
+  /// Forgets stamps of another age.
+  /// \param age  of stamps from here on
+  void set_age(unsigned int age);
   /// Says where dynamic shared memory lies in this launch.
   /// \param begin  first byte, kSharedGuardBytes of unused memory before it
   /// \param bytes  how many; kSharedGuardBytes of unused memory follow
@@ -66,6 +72,8 @@ class CheckedMemory {
     if (regions_[2].holds(address)) return &regions_[2];
     return nullptr;
   }
+  /// All of them, by MemorySpace.
+  const std::array<MemoryRegion, kNumMemorySpaces>& regions() const { return regions_; }
   /// Which of them it is.
   MemorySpace space_of(const MemoryRegion& region) const {
     return static_cast<MemorySpace>(&region - regions_.data());
@@ -85,7 +93,7 @@ class CheckedMemory {
 
   MemoryRegion& region(MemorySpace space) { return regions_[static_cast<std::size_t>(space)]; }
 
-  std::array<MemoryRegion, 3> regions_;  // by MemorySpace
+  std::array<MemoryRegion, kNumMemorySpaces> regions_;  // by MemorySpace
 
   unsigned int age_ = 0;
 

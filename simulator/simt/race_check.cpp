@@ -32,16 +32,18 @@ std::optional<Conflict> conflict_among(const Stamp (&stamps)[2],
 
 }  // namespace
 
-std::optional<Conflict> conflict_with(const Cell& cell,
+std::optional<Conflict> conflict_with(CellRef earlier,
                                       AccessKind kind,
                                       Stamp mine,
                                       const HappensBefore& order) {
+  const Cell& cell = *earlier.cell;
+  const CellSites& sites = *earlier.sites;
   if (!order.is_before(cell.write, mine)) {
-    return Conflict{cell.write, cell.write_site, AccessKind::kWrite};
+    return Conflict{cell.write, sites.write, AccessKind::kWrite};
   }
   std::optional<Conflict> conflict;
   if (kind != AccessKind::kRead) {
-    conflict = conflict_among(cell.reads, cell.read_sites, AccessKind::kRead, mine, order);
+    conflict = conflict_among(cell.reads, sites.reads, AccessKind::kRead, mine, order);
   }
   if (!conflict && cell.has_atomics && kind != AccessKind::kAtomic) {
     const auto found = atomics_of_cells().find(&cell);
@@ -52,33 +54,42 @@ std::optional<Conflict> conflict_with(const Cell& cell,
   return conflict;
 }
 
-void remember(Cell& cell, AccessKind kind, Stamp mine, Site site, const HappensBefore& order) {
+void remember(CellRef latest, AccessKind kind, Stamp mine, Site site, const HappensBefore& order) {
+  Cell& cell = *latest.cell;
   if (cell.has_atomics) cell.has_atomics = atomics_of_cells().contains(&cell);
   if (kind == AccessKind::kRead) {
-    note_sharer(cell.reads, cell.read_sites, mine, site, order);
+    note_sharer(cell.reads, latest.sites->reads, mine, site, order);
   } else if (kind == AccessKind::kAtomic) {
     Atomics& atomics = atomics_of_cells()[&cell];
     cell.has_atomics = true;
     note_sharer(atomics.stamps, atomics.sites, mine, site, order);
   } else {
-    // Whatever races with an access before this write races with the write.
+    // Whatever races with an atomic before this write races with the write.
     if (cell.has_atomics) atomics_of_cells().erase(&cell);
     cell.has_atomics = false;
-    cell.write = mine;
-    cell.write_site = site;
-    cell.reads[0] = 0;
-    cell.reads[1] = 0;
+    set_write(latest, mine, site);
   }
 }
 
-void copy_cell(const Cell& from, Cell& to) {
-  to = from;
-  if (!from.has_atomics) return;
-  const auto found = atomics_of_cells().find(&from);
-  to.has_atomics = found != atomics_of_cells().end();
-  if (to.has_atomics) {
+void note_read_beside(CellRef latest, Stamp mine, const void* pc, const HappensBefore& order) {
+  Cell& cell = *latest.cell;
+  if (order.is_plainly_before(cell.reads[1], mine)) {
+    cell.reads[1] = mine;
+    latest.sites->reads[1] = site_of(pc);
+  } else {
+    note_third_sharer(cell.reads, latest.sites->reads, mine, site_of(pc), order);
+  }
+}
+
+void copy_cell(CellRef from, CellRef to) {
+  *to.cell = *from.cell;
+  *to.sites = *from.sites;
+  if (!from.cell->has_atomics) return;
+  const auto found = atomics_of_cells().find(from.cell);
+  to.cell->has_atomics = found != atomics_of_cells().end();
+  if (to.cell->has_atomics) {
     const Atomics copy = found->second;
-    atomics_of_cells()[&to] = copy;
+    atomics_of_cells()[to.cell] = copy;
   }
 }
 

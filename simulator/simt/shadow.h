@@ -38,7 +38,8 @@ enum class Grain : std::uint16_t {
   kBytes,   ///< this cell is for the first byte only
 };
 
-/// The latest accesses to some bytes. All zero: never touched.
+/// The latest accesses to some bytes, as far as each access asks for them: small, because a kernel that walks
+/// through memory has its cells in no cache. All zero: never touched.
 ///
 /// Two readers are enough: of any number of reads that no barrier orders, one from an earlier thread
 /// block, or else two from different warps, or else two lanes, make sure that whoever writes later
@@ -46,10 +47,23 @@ enum class Grain : std::uint16_t {
 struct Cell {
   Stamp write = 0;             ///< the last write
   Stamp reads[2] = {};         ///< reads after it
-  Site write_site = 0;         ///< of the write
-  Site read_sites[2] = {};     ///< of the reads
   Grain grain = Grain::kWord;  ///< of the four bytes
   bool has_atomics = false;    ///< whether race_check.h remembers atomics on these bytes
+};
+
+/// Where in the code they were made: written with them, and read for a report.
+struct CellSites {
+  Site write = 0;      ///< of the write
+  Site reads[2] = {};  ///< of the reads
+};
+
+/// A cell and its sites.
+struct CellRef {
+  Cell* cell;        ///< nullptr: none
+  CellSites* sites;  ///< of the same bytes
+
+  /// The cell of bytes further on. \param cells  how many cells away
+  CellRef operator+(std::size_t cells) const { return {cell + cells, sites + cells}; }
 };
 
 /// The cells of one stretch of memory. Addresses are reserved; what is never touched takes no memory.
@@ -65,8 +79,8 @@ class Shadow {
   Shadow(Shadow&& other) noexcept;             ///< takes the other's cells
   Shadow& operator=(Shadow&& other) noexcept;  ///< exchanges cells
 
-  /// The cells of whole words; cell i of byte b in the word lies `b * cells_per_plane()` further.
-  Cell* cells() const { return cells_; }
+  /// The cells of whole words, from the first; that of byte b in a word lies `b * cells_per_plane()` further.
+  CellRef cells() const { return cells_; }
   /// Words.
   std::size_t cells_per_plane() const { return cells_per_plane_; }
   /// Forgets everything and gives the memory back.
@@ -77,9 +91,9 @@ class Shadow {
   void forget(std::size_t offset, std::size_t bytes);
 
  private:
-  std::size_t reserved_bytes() const { return 4 * cells_per_plane_ * sizeof(Cell); }
+  std::size_t num_cells() const { return 4 * cells_per_plane_; }
 
-  Cell* cells_ = nullptr;
+  CellRef cells_ = {};
   std::size_t cells_per_plane_ = 0;
 };
 

@@ -14,18 +14,19 @@
 using pagelab::simt::AccessKind;
 using pagelab::simt::Alignment;
 using pagelab::simt::check_any_access;
-using pagelab::simt::check_fixed_access;
+using pagelab::simt::check_closely;
 using pagelab::simt::count_access;
 using pagelab::simt::is_counting;
+using pagelab::simt::note_plain_access;
 
 namespace {
 
 // While accesses are counted, the thread waits before the check for those that make the same request.
-// Functions of their own, so that a hook saves no registers for them.
+// A function of its own, so that a hook saves no registers for it.
 template <std::size_t kBytes, AccessKind kKind>
 [[gnu::noinline]] void count_and_check(const void* address, const void* pc) {
-  count_access(address, kBytes, kKind, pc);
-  check_fixed_access<kBytes, kKind>(address, pc);
+  if (is_counting()) count_access(address, kBytes, kKind, pc);
+  check_closely<kBytes, kKind>(address, pc);
 }
 
 void count_and_check_any(const void* address, std::size_t bytes, AccessKind kind, const void* pc) {
@@ -36,14 +37,11 @@ void count_and_check_any(const void* address, std::size_t bytes, AccessKind kind
 }  // namespace
 
 // A load or a store of a fixed width, plain or volatile.
-#define PAGELAB_HOOK(name, bytes, kind)                         \
-  void __tsan_##name##bytes(void* address) {                    \
-    const void* const pc = __builtin_return_address(0);         \
-    if (is_counting()) {                                        \
-      count_and_check<bytes, AccessKind::kind>(address, pc);    \
-    } else {                                                    \
-      check_fixed_access<bytes, AccessKind::kind>(address, pc); \
-    }                                                           \
+#define PAGELAB_HOOK(name, bytes, kind)                                  \
+  void __tsan_##name##bytes(void* address) {                             \
+    const void* const pc = __builtin_return_address(0);                  \
+    if (note_plain_access<bytes, AccessKind::kind>(address, pc)) return; \
+    count_and_check<bytes, AccessKind::kind>(address, pc);               \
   }
 // The same at an address that the compiler does not expect to suit the width.
 #define PAGELAB_UNALIGNED_HOOK(name, bytes, kind)                                       \

@@ -27,6 +27,9 @@ TEST_SUITE("pagelab backends") {
     CHECK(priorities.find("  1         FLASHINFER\n") != std::string::npos);
     const std::string explained = run_pagelab("backends FLASHMLA --gpu h100").output;
     CHECK(explained.find("  an open block size is     64\n") != std::string::npos);
+    CHECK(run_pagelab("backends FLASH_ATTN --gpu 6.0")
+              .output.find("on 6.0: not supported (compute capability not supported)\n") !=
+          std::string::npos);
     CHECK(run_pagelab("backends TORCH_SDPA").output.find("none: it must be registered") !=
           std::string::npos);
   }
@@ -54,6 +57,7 @@ TEST_SUITE("pagelab backends") {
 
   TEST_CASE("the page loads nothing and its answers are those of select") {
     const std::string page = test::standard_output_of_pagelab("backends --html");
+    CHECK(page.find("<td>yes</td>") != std::string::npos);
     for (const char* way_out : {"src=", "href=", "@import", "url(", "fetch(", "http:", "https:"}) {
       CHECK_MESSAGE(page.find(way_out) == std::string::npos, way_out);
     }
@@ -94,8 +98,11 @@ TEST_SUITE("pagelab backends") {
   TEST_CASE("a name that is no backend and options that do not go together are refused") {
     check_refusal("backends FLASH_ATN", "did you mean FLASH_ATTN?");
     check_refusal("backends FLASH_ATTN --gpu h1000", "did you mean h100?");
-    check_refusal("backends FLASH_ATTN --markdown", "--markdown");
-    check_refusal("backends --html --markdown", "--markdown");
-    check_refusal("backends --gpu h100", "--gpu");
+    check_refusal("backends flashinfer",
+                  "there is no backend flashinfer (did you mean FLASHINFER?)");
+    check_refusal("backends FLASH_ATTN --markdown", "--markdown prints all backends");
+    check_refusal("backends NAIVE --gpu l4", "--gpu l4 has no effect on NAIVE");
+    check_refusal("backends --html --markdown", "leave --markdown out");
+    check_refusal("backends --gpu h100", "--gpu h100 asks about one backend");
   }
 }

@@ -7,6 +7,7 @@
 #include "reference/contract/step_folder.h"
 #include "reference/registry/reference_backends.h"
 #include "tests/cli/refusal.h"
+#include "tests/support/environment.h"
 #include "tests/support/random_step.h"
 #include "tests/support/run_command.h"
 #include "tests/support/scratch_folder.h"
@@ -43,6 +44,23 @@ TEST_SUITE("attend in a cascade") {
     test::check_refusal(attend_step + "--common-prefix-blocks 0", "needs at least 1");
     test::check_refusal(attend_step + "--common-prefix-blocks three", "three");
     test::check_refusal(attend_step + "--backend NAIVE --common-prefix-blocks 3",
-                        "this backend has no cascade attention");
+                        "with NAIVE on simulator: this backend has no cascade attention");
+    test::check_refusal(attend_step + "--backend auto --common-prefix-blocks 3", " with ");
+  }
+
+  // Nothing of pagelab had a part in what this folder expects.
+  TEST_CASE("the step with a shared prefix that docs has agrees in a cascade and flat") {
+    const std::string attend_step =
+        "attend '" + (test::golden_dir() / "shared_prefix_step").string() + "' ";
+    for (const std::string backend :
+         {"--backend REFERENCE", "--backend REFERENCE_FLOAT",
+          "--target simulator --backend FLASH_ATTN", "--target simulator --backend FLASHINFER"}) {
+      for (const std::string cascade : {"", " --common-prefix-blocks 3"}) {
+        const test::CommandResult run = test::run_pagelab(attend_step + backend + cascade);
+        CHECK_MESSAGE(run.output.ends_with("\nagrees\n"), run.output);
+      }
+    }
+    test::check_refusal(attend_step + "--common-prefix-blocks 4",
+                        "request 0 has 49 tokens before its queries");
   }
 }

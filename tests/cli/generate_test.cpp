@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -100,12 +102,72 @@ TEST_SUITE("generate") {
         "--show-steps --max-tokens 3 --num-blocks 4 --block-size 4 --max-num-batched-tokens 4 "
         "--prompt 'Hi' 'So be it' 'Go'");
     CHECK(run.exit_status == 0);
-    // 'Hi' takes one block of 4 and 'So be it' would take three of the two that are left.
-    CHECK(run.output.find("step 0: 0 decode + 2 prefill tokens, 1 blocks in use, 2 waiting\n") !=
+    // The 2 tokens of 'Hi', and 2 of the 8 of 'So be it': a block of 4 for each. 'Go' has to wait.
+    CHECK(run.output.find("step 0: 0 decode + 4 prefill tokens, 2 blocks in use, 1 waiting\n") !=
           std::string::npos);
-    // Then it takes all three, and 'Go' waits until its 8 prompt tokens and 2 more are computed.
-    CHECK(run.output.find("step 3: 0 decode + 4 prefill tokens, 3 blocks in use, 1 waiting\n") !=
+    CHECK(run.output.find("step 1: 1 decode + 3 prefill tokens, 3 blocks in use, 1 waiting\n") !=
           std::string::npos);
+    // 'Hi' has ended, and the ninth token of 'So be it' takes its block.
+    CHECK(run.output.find("step 3: 1 decode + 0 prefill tokens, 3 blocks in use, 1 waiting\n") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("what of the engine was in use is printed and the text stays") {
+    const std::string prompts = " --max-tokens 10 --prompt 'First Citizen:\nBefore we' 'ROMEO:\n'";
+    const auto run_with = [&](const std::string& options) {
+      const CommandResult run = generate(prompts + " --backend REFERENCE " + options);
+      CHECK(run.exit_status == 0);
+      CHECK(run.output.find("ROMEO:\n|The senate\n") != std::string::npos);
+      return run.output;
+    };
+    const auto shows = [](const std::string& output, const std::string& line) {
+      return output.find(line) != std::string::npos;
+    };
+    // The first prompt has 24 tokens. Once more, its last token is computed again, in a block of 8.
+    const std::string twice = run_with("--prompt 'First Citizen:\nBefore we' --block-size 8");
+    CHECK(shows(twice, "prefix caching: 16 tokens found instead of computed\npreemptions: 0\n"));
+    const std::string without = run_with("--no-enable-prefix-caching");
+    CHECK_FALSE(shows(without, "prefix caching"));
+    // 24 + 9 and 7 + 9 tokens are stored, 5 + 2 blocks of 8 in the end, and 6 are there.
+    CHECK(shows(run_with("--block-size 8 --num-gpu-blocks-override 7"), "preemptions: 1\n"));
+    // Decodes of two requests fit a graph of two tokens; the first step has 31 tokens, and a graph 32.
+    CHECK(shows(run_with("--cudagraph-mode FULL_AND_PIECEWISE"),
+                "CUDA graphs, FULL_AND_PIECEWISE: 9 steps FULL, 1 PIECEWISE, 0 NONE; 1 tokens of "
+                "padding\n"));
+    CHECK(shows(run_with("--cascade"), "cascade attention: 0 of 10 steps\n"));
+    CHECK(shows(run_with("--no-enable-chunked-prefill"), " tokens in 10 steps, "));
+    CHECK(shows(run_with("--max-num-batched-tokens 16"), " tokens in 11 steps, "));
+    CHECK(shows(run_with("--max-num-seqs 1"), " tokens in 20 steps, "));
+  }
+
+  TEST_CASE("a backend that vLLM records no graphs of lowers the mode with a warning") {
+    const CommandResult run = generate(
+        "--max-tokens 3 --prompt Hi --backend CPU_ATTN --cudagraph-mode FULL_AND_PIECEWISE");
+    CHECK(run.exit_status == 0);
+    CHECK(run.output.find("WARNING CUDAGraphMode.FULL_AND_PIECEWISE is not supported with "
+                          "CPUAttentionBackend backend") != std::string::npos);
+    CHECK(run.output.find("CUDA graphs, PIECEWISE: ") != std::string::npos);
+  }
+
+  TEST_CASE("eight prompts that begin with the same 256 tokens decode in a cascade") {
+    std::string options = "--json --max-tokens 5 --backend REFERENCE --cascade --num-sms 1";
+    const nlohmann::json text = golden_texts()[1];  // 67 tokens of a prompt, and 240 that follow
+    for (int more = 193; more < 201; ++more) {
+      std::vector<int> ids = text["prompt_ids"];
+      const std::vector<int> output_ids = text["output_ids"];
+      ids.insert(ids.end(), output_ids.begin(), output_ids.begin() + more);
+      options += fmt::format(" --prompt-ids {}", fmt::join(ids, ","));
+    }
+    const CommandResult run = generate(options);
+    REQUIRE(run.exit_status == 0);
+    const nlohmann::json document = nlohmann::json::parse(run.output);
+    CHECK(document["num_cascade_steps"] > 0);
+    CHECK(document["num_hit_tokens"] == 7 * 256);
+    for (int index = 0; index < 8; ++index) {
+      const std::vector<int> all_ids = text["output_ids"];
+      const std::vector<int> expected(all_ids.begin() + 193 + index, all_ids.begin() + 198 + index);
+      CHECK(document["requests"][index]["token_ids"] == expected);
+    }
   }
 
   TEST_CASE("a prompt is taken as it is and not split like a list") {
@@ -132,11 +194,21 @@ TEST_SUITE("generate") {
         "2147483647.");
     check_generate_refuses(
         "--prompt Hi --num-blocks 2 --max-tokens 16",
-        "request 0 can never run: its 2 prompt tokens and 16 new ones need 2 blocks of "
-        "16 tokens, and the pool has 1 besides the null block. num_blocks must be 3 at "
-        "least.");
-    check_generate_refuses("--prompt Hi --block-size 0",
-                           "block_size is 0; it must be from 1 to 1073741824.");
+        "request 0 can never run: its 17 tokens need 2 blocks of 16, but 1 exist (num_blocks 2, "
+        "the null block included).");
+    check_generate_refuses("--prompt Hi --block-size 0", "block_size is 0; it must be at least 1.");
+    check_generate_refuses("--prompt Hi --max-num-seqs 0",
+                           "max_num_seqs is 0; it must be at least 1.");
+    check_generate_refuses("--prompt Hi --num-sms 4",
+                           "--num-sms 4 has no effect without --cascade.");
+    check_generate_refuses(
+        "--prompt Hi --cascade --backend CPU_ATTN",
+        "this backend has no cascade attention; REFERENCE, REFERENCE_FLOAT, FLASH_ATTN and "
+        "FLASHINFER have.");
+    check_generate_refuses(
+        "--prompt Hi --no-enable-chunked-prefill --max-num-batched-tokens 64",
+        "max_num_batched_tokens is 64, and without enable_chunked_prefill a prompt of up to "
+        "max_model_len 1024 tokens would never fit a step.");
     check_generate_refuses("--prompt Hi --block-order-seed -1",
                            "--block-order-seed is -1; it must be 0 or more.");
     check_generate_refuses(

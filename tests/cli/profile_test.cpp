@@ -112,8 +112,8 @@ TEST_SUITE("pagelab profile") {
         "rows of transpose/1_naive is '0', but it must be a whole number from 1 to 2048.");
     check_refusal("profile transpose/1_naive rows=x", "rows of transpose/1_naive is 'x'");
     check_refusal("profile transpose/1_naive rowz=4",
-                  "transpose/1_naive has no rowz: its shape is made of rows, columns, "
-                  "threads_per_cta; did you mean rows?");
+                  "transpose/1_naive has no rowz (did you mean rows?): its shape is made of rows, "
+                  "columns, threads_per_cta.");
     check_refusal("profile transpose/1_naive 64", "'64' is no number of a shape");
     check_refusal("profile transpose/1_naive threads_per_cta=33", "must be a multiple of 32");
     check_refusal("profile matmul/2_tiled tile=12", "tile is 12, but it must be 8, 16 or 32.");

@@ -107,7 +107,8 @@ TEST_SUITE("pagelab replay") {
     const std::string table = table_with_answer(folder, "FLASH_ATTN").string();
     check_refusal(
         "replay selektion " + table,
-        "there is no kind of golden table selektion; the kinds are selection, selector, ");
+        "there is no kind of golden table selektion (did you mean selection?); the kinds are "
+        "selection, selector, ");
     check_refusal("replay selektion " + table, "did you mean selection?");
     check_refusal("replay selection " + folder.path().string(), "cannot be read");
     check_refusal("replay selection " + table, "is not a question of kind selection");

@@ -46,6 +46,8 @@ TEST_SUITE("pagelab select") {
                                   "bfloat16\n") != std::string::npos,
                   run.output);
     CHECK(run.output.find("FLASHINFER is valid, chosen\n") != std::string::npos);
+    CHECK(run.output.find("  DEBUG Some attention backends are not valid for cuda with "
+                          "AttentionSelectorConfig(") != std::string::npos);
     CHECK(run.output.find("(asked again by another layer, the answer is remembered") !=
           std::string::npos);
     CHECK(run.output.find("      all of them would go away with: --kv-cache-dtype auto\n") !=
@@ -57,6 +59,15 @@ TEST_SUITE("pagelab select") {
     CHECK_MESSAGE(three.output.find("      all of them would go away with: --kv-cache-dtype auto "
                                     "and no --block-size and a GPU of 9.0\n") != std::string::npos,
                   three.output);
+  }
+
+  TEST_CASE("a GPU that vLLM does not start on in bfloat16 is answered with a note") {
+    const std::string note = "NOTE vLLM does not get this far: its worker refuses bfloat16";
+    const std::string on_t4 = "select --model llama-3-8b --gpu t4";
+    CHECK(run_pagelab(on_t4).output.find(note) != std::string::npos);
+    CHECK(run_pagelab(on_t4 + " --dtype float16").output.find(note) == std::string::npos);
+    CHECK(run_pagelab("select --model llama-3-8b --gpu a100").output.find(note) ==
+          std::string::npos);
   }
 
   TEST_CASE("a layer that nobody serves sets the exit status and every candidate has its reason") {
@@ -101,7 +112,11 @@ TEST_SUITE("pagelab select") {
     check_refusal("select --gpu h100", "select needs a layer");
     check_refusal("select --head-size 64", "select needs a GPU");
     check_refusal("select --model llama-3-8 --gpu h100", "did you mean llama-3-8b?");
+    check_refusal("select --model llama3 --gpu h100", "did you mean llama-3-8b?");
     check_refusal("select --model llama-3-8b --gpu h1000", "did you mean h100?");
+    check_refusal("select --model llama-3-8b --gpu h10", "did you mean h100?");
+    check_refusal("select --model llama-3-8b --gpu h100 --use-mla", "leave --use-mla out");
+    check_refusal("select --head-size 128 --gpu h100 --num-heads 32", "--num-heads 32 counts for");
     check_refusal("select --model llama-3-8b --head-size 64 --gpu h100", "leave --head-size");
     check_refusal("select --head-size 0 --gpu h100", "--head-size is 0; it may be 1 to");
     check_refusal("select --head-size 64 --gpu h100 --block-size -16", "--block-size is -16");

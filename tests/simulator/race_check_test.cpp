@@ -207,6 +207,33 @@ void check_recipe(const Recipe& recipe) {
   simt::device_memory().free(array);
 }
 
+// Takes a quarter of all stamps: a thread block of 1,024 whose lane 0 meets itself a million times.
+void use_up_a_quarter() {
+  constexpr unsigned int kMostMeetings = (1u << 20) - 1;
+  for (unsigned int i = 0; i < kMostMeetings; ++i) simt::lanes_met(0, 1);
+}
+
+// Thread 5 writes a word, and thread 900 reads it, with a barrier in between or without; before that, most
+// stamps are used up.
+std::string error_after_most_stamps(std::byte* word, bool meets_at_the_end) {
+  const auto write = [&] { simt::check_fixed_access<4, AccessKind::kWrite>(word, nullptr); };
+  try {
+    simt::launch({"long", 1, 1024, 0, simt::Checks::kOn}, [&] {
+      for (int quarter = 0; quarter < 3; ++quarter) {
+        if (threadIdx.x == 5) write();
+        if (threadIdx.x == 0) use_up_a_quarter();
+        __syncthreads();
+      }
+      if (threadIdx.x == 5) write();
+      if (meets_at_the_end) __syncthreads();
+      if (threadIdx.x == 900) simt::check_fixed_access<4, AccessKind::kRead>(word, nullptr);
+    });
+  } catch (const simt::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 constexpr AccessKind kRead = AccessKind::kRead;
 constexpr AccessKind kWrite = AccessKind::kWrite;
 constexpr AccessKind kAtomic = AccessKind::kAtomic;
@@ -281,6 +308,32 @@ TEST_SUITE("simulator race check") {
                   .kinds = {kRead, kRead, kRead, kAtomic, kWrite},
                   .num_touches = 6,
                   .num_ctas = 2});
+  }
+
+  TEST_CASE(
+      "a launch that uses up the stamps goes on and still tells races from what barriers order") {
+    std::byte* const word = static_cast<std::byte*>(simt::device_memory().allocate(4, "word"));
+    simt::device_memory().fill(word, 0, 4);
+    const unsigned int age = simt::happens_before.age();
+    CHECK(error_after_most_stamps(word, true) == "");
+    CHECK(simt::happens_before.age() > age);
+    const std::string error = error_after_most_stamps(word, false);
+    CHECK_MESSAGE(error.find("thread (5, 0, 0) wrote") != std::string::npos, error);
+    simt::device_memory().free(word);
+  }
+
+  TEST_CASE("a million warp barriers without a barrier of the thread block are too many") {
+    try {
+      simt::launch({"spinning", 1, 32, 0, simt::Checks::kOn}, [&] {
+        if (threadIdx.x != 0) return;
+        use_up_a_quarter();
+        simt::lanes_met(0, 1);
+      });
+      FAIL("nothing was reported");
+    } catch (const simt::Error& error) {
+      const std::string sentence = error.what();
+      CHECK(sentence.find("more than a million __syncwarp()") != std::string::npos);
+    }
   }
 
   TEST_CASE("random programs of lanes that meet in parts are reported if and only if they race") {

@@ -33,6 +33,14 @@ std::int32_t num_held(const GroupBlocks& group) {
   return static_cast<std::int32_t>(group.blocks.size());
 }
 
+// How many of a stretch's last blocks a hit at its end looks at.
+std::int32_t num_blocks_looked_at(std::int32_t block_size,
+                                  const KVCacheGroupSpec& spec,
+                                  std::int32_t blocks_per_stretch) {
+  if (!spec.sliding_window) return blocks_per_stretch;
+  return ceil_div(*spec.sliding_window - 1, block_size);
+}
+
 }  // namespace
 
 struct KVCacheManager::Room {
@@ -42,13 +50,15 @@ struct KVCacheManager::Room {
 
 KVCacheManager::KVCacheManager(const KVCacheConfig& config, BlockHashFunction hash)
     : config_(validated(config)),
+      hash_block_size_(hash_block_size(config)),
+      scheduler_block_size_(scheduler_block_size(config)),
       pool_(config.num_blocks, num_groups_of(config), config.enable_caching),
-      prefixes_(config.block_size, hash),
-      search_(config.block_size, config_.groups),
+      prefixes_(hash_block_size_, hash),
+      search_(config_),
       watermark_blocks_(static_cast<std::int32_t>(config.watermark * config.num_blocks)) {}
 
 void KVCacheManager::hash_full_blocks(Request& request) {
-  if (config_.enable_caching) update_block_hashes(request, config_.block_size, prefixes_);
+  if (config_.enable_caching) update_block_hashes(request, hash_block_size_, prefixes_);
 }
 
 PrefixHit KVCacheManager::get_computed_blocks(const Request& request) const {
@@ -57,8 +67,7 @@ PrefixHit KVCacheManager::get_computed_blocks(const Request& request) const {
     nothing.blocks.resize(config_.groups.size());
     return nothing;
   }
-  const std::int32_t max_blocks = (request.num_tokens() - 1) / config_.block_size;
-  return search_.find_longest_cache_hit(pool_, request.block_hashes, max_blocks);
+  return search_.find_longest_cache_hit(pool_, request.block_hashes, request.num_tokens() - 1);
 }
 
 std::optional<std::int32_t> KVCacheManager::allocate_slots(Request& request,
@@ -101,16 +110,25 @@ std::optional<std::int32_t> KVCacheManager::allocate_slots(Request& request,
   if (hit != nullptr) adopt(request, *hit, room.num_computed_tokens);
 
   // Step 6: new blocks. Every group's table has an entry for each block of the sequence.
-  const std::int32_t num_new =
-      std::max(0, ceil_div(num_slots, config_.block_size) - num_held(request.groups[0]));
-  if (num_new > 0) {
-    for (GroupBlocks& group : request.groups) pool_.get_new_blocks(num_new, group.blocks);
-  }
+  const std::int32_t num_new = append_new_blocks(request, num_slots);
   if (held_nothing && !request.groups[0].blocks.empty()) ++num_requests_with_blocks_;
 
   // Step 7: full blocks get their keys; drafts may be rejected, so they are not counted.
   cache_blocks(request,
                std::min(room.num_computed_tokens + wanted.num_new_tokens, request.num_tokens()));
+  return num_new;
+}
+
+std::int32_t KVCacheManager::append_new_blocks(Request& request, std::int32_t num_slots) {
+  std::int32_t num_new = 0;
+  for (std::size_t index = 0; index < config_.groups.size(); ++index) {
+    GroupBlocks& group = request.groups[index];
+    const std::int32_t num_required =
+        ceil_div(num_slots, block_size_of(config_, config_.groups[index]));
+    group.num_new_blocks = std::max(0, num_required - num_held(group));
+    if (group.num_new_blocks > 0) pool_.get_new_blocks(group.num_new_blocks, group.blocks);
+    num_new += group.num_new_blocks;
+  }
   return num_new;
 }
 
@@ -122,18 +140,18 @@ std::int32_t KVCacheManager::num_blocks_to_allocate(const Request& request,
   std::int32_t num_needed = 0;
   for (std::size_t index = 0; index < config_.groups.size(); ++index) {
     const KVCacheGroupSpec& spec = config_.groups[index];
+    const std::int32_t block_size = block_size_of(config_, spec);
     const std::int32_t held = num_held(request.groups[index]);
     const std::int32_t num_required = whole_sequence
                                           ? pagelab::max_blocks_needed(config_, spec, num_tokens)
-                                          : ceil_div(num_tokens, config_.block_size);
+                                          : ceil_div(num_tokens, block_size);
     if (room.hit == nullptr) {
       num_needed += std::max(0, num_required - held);
       continue;
     }
     const std::vector<BlockId>& hits = room.hit->blocks[index];
     const auto num_hits = static_cast<std::int32_t>(hits.size());
-    const std::int32_t skipped =
-        num_skipped_blocks(config_.block_size, spec, room.num_computed_tokens);
+    const std::int32_t skipped = num_skipped_blocks(block_size, spec, room.num_computed_tokens);
     num_needed += std::max(0, num_required - std::max(skipped, num_hits + held));
     // A hit that nobody uses leaves the queue, too.
     for (std::int32_t block = skipped; block < num_hits; ++block) {
@@ -154,8 +172,9 @@ void KVCacheManager::adopt(Request& request,
              group.blocks.size());
     }
     group.blocks.assign(hit.blocks[index].begin(), hit.blocks[index].end());
+    const KVCacheGroupSpec& spec = config_.groups[index];
     const std::int32_t skipped =
-        std::min(num_skipped_blocks(config_.block_size, config_.groups[index], num_computed_tokens),
+        std::min(num_skipped_blocks(block_size_of(config_, spec), spec, num_computed_tokens),
                  num_held(group));
     std::fill_n(group.blocks.begin(), skipped, kNullBlock);
     for (const BlockId block : group.blocks) {
@@ -171,14 +190,16 @@ void KVCacheManager::free(Request& request) {
     pool_.free_blocks_tail_first(group.blocks);
     group.blocks.clear();
     group.num_cached_blocks = 0;
+    group.num_new_blocks = 0;
   }
 }
 
 void KVCacheManager::remove_skipped_blocks(Request& request, std::int32_t num_computed_tokens) {
   for (std::size_t index = 0; index < request.groups.size(); ++index) {
     std::vector<BlockId>& blocks = request.groups[index].blocks;
+    const KVCacheGroupSpec& spec = config_.groups[index];
     const std::int32_t skipped =
-        std::min(num_skipped_blocks(config_.block_size, config_.groups[index], num_computed_tokens),
+        std::min(num_skipped_blocks(block_size_of(config_, spec), spec, num_computed_tokens),
                  static_cast<std::int32_t>(blocks.size()));
     // From the right to the first that was skipped before.
     std::int32_t first = skipped;
@@ -191,20 +212,28 @@ void KVCacheManager::remove_skipped_blocks(Request& request, std::int32_t num_co
 
 void KVCacheManager::cache_blocks(Request& request, std::int32_t num_tokens) {
   if (!config_.enable_caching) return;
-  const std::int32_t num_full = num_tokens / config_.block_size;
+  const std::int32_t num_whole = num_tokens / scheduler_block_size_ * scheduler_block_size_;
   for (std::size_t index = 0; index < request.groups.size(); ++index) {
     GroupBlocks& group = request.groups[index];
+    const KVCacheGroupSpec& spec = config_.groups[index];
+    const std::int32_t block_size = block_size_of(config_, spec);
+    const std::int32_t num_full = num_whole / block_size;
     if (num_full <= group.num_cached_blocks) continue;
+    const std::int32_t names_per_block = block_size / hash_block_size_;
     if (num_full > num_held(group) ||
-        num_full > static_cast<std::int32_t>(request.block_hashes.size())) {
+        num_full * names_per_block > static_cast<std::int32_t>(request.block_hashes.size())) {
       refuse("{} tokens of request {} are to be cached, but it holds {} blocks and {} full ones.",
-             num_tokens, request.id, num_held(group), request.block_hashes.size());
+             num_tokens, request.id, num_held(group),
+             request.block_hashes.size() / names_per_block);
     }
-    // A window of one key never looks back, so none of its blocks is worth a key.
-    const bool is_never_hit = config_.groups[index].sliding_window == 1;
+    // A hit ends with a stretch. Of a window, blocks that no such hit looks at are not worth a key; a window of one
+    // key never looks back.
+    const std::int32_t blocks_per_stretch = scheduler_block_size_ / block_size;
+    const std::int32_t num_looked_at = num_blocks_looked_at(block_size, spec, blocks_per_stretch);
     for (std::int32_t block = group.num_cached_blocks; block < num_full; ++block) {
-      if (is_never_hit) continue;
-      pool_.cache_block(group.blocks[block], request.block_hashes[block],
+      if (blocks_per_stretch - block % blocks_per_stretch > num_looked_at) continue;
+      pool_.cache_block(group.blocks[block],
+                        request.block_hashes[(block + 1) * names_per_block - 1],
                         static_cast<std::int32_t>(index));
     }
     group.num_cached_blocks = num_full;

@@ -51,8 +51,9 @@ class KVCacheManager {
   /// \param request  its tables are extended
   /// \param wanted   tokens
   /// \param hit      what get_computed_blocks has just found, for a request that holds nothing yet
-  /// \returns        how many blocks were appended to each group's table; none if too few are free,
-  ///                 and then nothing has changed, except that blocks left of a window are free
+  /// \returns        how many blocks were appended, all groups together, of which each notes its own
+  ///                 (GroupBlocks::num_new_blocks); none if too few are free, and then nothing has
+  ///                 changed, except that blocks left of a window are free
   /// \throws Error   if nothing is wanted, or a number is out of range
   std::optional<std::int32_t> allocate_slots(Request& request,
                                              const SlotsWanted& wanted,
@@ -64,7 +65,8 @@ class KVCacheManager {
   /// Frees the blocks that no query sees any more once `num_computed_tokens` are computed.
   void remove_skipped_blocks(Request& request, std::int32_t num_computed_tokens);
 
-  /// Tells the cache map of the full blocks within a request's first `num_tokens`.
+  /// Tells the cache map of the full blocks within a request's first `num_tokens`, as far as those are whole
+  /// stretches of scheduler_block_size; in a window of those alone that a hit at a stretch's end needs.
   void cache_blocks(Request& request, std::int32_t num_tokens);
 
   /// Removes blocks from the cache map. \throws Error if there is no such block
@@ -90,9 +92,12 @@ class KVCacheManager {
                                       const Room& room,
                                       std::int32_t num_tokens,
                                       bool whole_sequence) const;
+  std::int32_t append_new_blocks(Request& request, std::int32_t num_slots);
   void adopt(Request& request, const PrefixHit& hit, std::int32_t num_computed_tokens);
 
   KVCacheConfig config_;
+  std::int32_t hash_block_size_;
+  std::int32_t scheduler_block_size_;
   BlockPool pool_;
   PrefixTable prefixes_;
   PrefixSearch search_;

@@ -17,12 +17,20 @@ bool has_cached_blocks(const BlockPool& pool,
 
 }  // namespace
 
-PrefixSearch::PrefixSearch(std::int32_t block_size, std::span<const KVCacheGroupSpec> groups)
-    : block_size_(block_size), num_groups_(static_cast<std::int32_t>(groups.size())) {
+PrefixSearch::PrefixSearch(const KVCacheConfig& config)
+    : num_groups_(static_cast<std::int32_t>(config.groups.size())) {
   for (std::int32_t group = 0; group < num_groups_; ++group) {
-    const auto same_spec = [&](const EqualGroups& equal) { return equal.spec == groups[group]; };
+    KVCacheGroupSpec spec = config.groups[group];
+    const std::int32_t block_size = block_size_of(config, spec);
+    spec.block_size = block_size;
+    const auto same_spec = [&](const EqualGroups& equal) { return equal.spec == spec; };
     auto equal = std::find_if(specs_.begin(), specs_.end(), same_spec);
-    if (equal == specs_.end()) equal = specs_.insert(equal, {groups[group], {}});
+    if (equal == specs_.end()) {
+      equal = specs_.insert(equal, {spec,
+                                    {},
+                                    block_size / hash_block_size(config),
+                                    scheduler_block_size(config) / block_size});
+    }
     equal->group_ids.push_back(group);
   }
   // Whatever full attention misses, no group can use.
@@ -32,61 +40,70 @@ PrefixSearch::PrefixSearch(std::int32_t block_size, std::span<const KVCacheGroup
 
 PrefixHit PrefixSearch::find_longest_cache_hit(const BlockPool& pool,
                                                std::span<const PrefixId> prefixes,
-                                               std::int32_t max_blocks) const {
+                                               std::int32_t max_tokens) const {
   PrefixHit hit;
   hit.blocks.resize(num_groups_);
-  std::int32_t num_hit = max_blocks;
+  hit.num_tokens = max_tokens;
   // Each spec can only shorten what the others found, and a shorter hit may end where a window has
   // no run of blocks; so go round until nothing changes. Full attention is searched once: a part of
   // a prefix that is held is held.
   for (bool is_first_round = true;; is_first_round = false) {
-    const std::int32_t before = num_hit;
+    const std::int32_t before = hit.num_tokens;
     for (const EqualGroups& groups : specs_) {
       if (groups.spec.sliding_window) {
-        num_hit = search_window(pool, prefixes, groups, num_hit, hit);
+        hit.num_tokens = search_window(pool, prefixes, groups, hit.num_tokens, hit);
       } else if (is_first_round) {
-        num_hit = search_full(pool, prefixes, groups, num_hit, hit);
+        hit.num_tokens = search_full(pool, prefixes, groups, hit.num_tokens, hit);
       }
     }
     const bool has_one_window = specs_.size() <= (specs_[0].spec.sliding_window ? 1 : 2);
-    if (has_one_window || num_hit == before) break;
+    if (has_one_window || hit.num_tokens == before) break;
   }
-  for (std::vector<BlockId>& blocks : hit.blocks) blocks.resize(num_hit);
-  hit.num_tokens = num_hit * block_size_;
+  for (const EqualGroups& groups : specs_) {
+    for (const std::int32_t group : groups.group_ids) {
+      hit.blocks[group].resize(hit.num_tokens / *groups.spec.block_size);
+    }
+  }
   return hit;
 }
 
 std::int32_t PrefixSearch::search_full(const BlockPool& pool,
                                        std::span<const PrefixId> prefixes,
                                        const EqualGroups& groups,
-                                       std::int32_t max_blocks,
+                                       std::int32_t max_tokens,
                                        PrefixHit& hit) {
+  const std::int32_t max_blocks = max_tokens / *groups.spec.block_size;
   std::int32_t num_hit = 0;
-  while (num_hit < max_blocks && has_cached_blocks(pool, prefixes[num_hit], groups.group_ids)) {
+  while (num_hit < max_blocks &&
+         has_cached_blocks(pool, groups.prefix_of(prefixes, num_hit), groups.group_ids)) {
     ++num_hit;
   }
+  num_hit -= num_hit % groups.blocks_per_stretch;
   for (const std::int32_t group : groups.group_ids) {
     hit.blocks[group].resize(num_hit);
     for (std::int32_t block = 0; block < num_hit; ++block) {
-      hit.blocks[group][block] = pool.get_cached_block(prefixes[block], group);
+      hit.blocks[group][block] = pool.get_cached_block(groups.prefix_of(prefixes, block), group);
     }
   }
-  return num_hit;
+  return num_hit * *groups.spec.block_size;
 }
 
 std::int32_t PrefixSearch::search_window(const BlockPool& pool,
                                          std::span<const PrefixId> prefixes,
                                          const EqualGroups& groups,
-                                         std::int32_t max_blocks,
-                                         PrefixHit& hit) const {
+                                         std::int32_t max_tokens,
+                                         PrefixHit& hit) {
   // The next query sees window - 1 earlier keys: that many blocks in a row are enough, whatever lies
-  // before them. The rightmost such run saves most.
-  const std::int32_t run_needed = ceil_div(*groups.spec.sliding_window - 1, block_size_);
+  // before them. The rightmost such run saves most. It has to end with a stretch.
+  const std::int32_t block_size = *groups.spec.block_size;
+  const std::int32_t run_needed = ceil_div(*groups.spec.sliding_window - 1, block_size);
   std::int32_t run = 0;
-  std::int32_t first = max_blocks;  // of the run, once it is found; else 0
+  std::int32_t first = max_tokens / block_size;  // of the run, once it is found; else 0
   while (first > 0) {
+    const bool may_end_here = first % groups.blocks_per_stretch == 0;
     --first;
-    if (!has_cached_blocks(pool, prefixes[first], groups.group_ids)) {
+    if (run == 0 && !may_end_here) continue;
+    if (!has_cached_blocks(pool, groups.prefix_of(prefixes, first), groups.group_ids)) {
       run = 0;
     } else if (++run >= run_needed) {
       break;
@@ -97,10 +114,10 @@ std::int32_t PrefixSearch::search_window(const BlockPool& pool,
   for (const std::int32_t group : groups.group_ids) {
     hit.blocks[group].assign(first + run, kNullBlock);
     for (std::int32_t block = first; block < first + run; ++block) {
-      hit.blocks[group][block] = pool.get_cached_block(prefixes[block], group);
+      hit.blocks[group][block] = pool.get_cached_block(groups.prefix_of(prefixes, block), group);
     }
   }
-  return first + run;
+  return (first + run) * block_size;
 }
 
 }  // namespace pagelab

@@ -22,8 +22,8 @@ CUDAGraphMode cudagraph_mode_of(const std::string& name) {
   for (std::size_t index = 0; index < kCudagraphModeNames.size(); ++index) {
     if (name == kCudagraphModeNames[index]) return static_cast<CUDAGraphMode>(index);
   }
-  refuse("cudagraph mode is {}; it may be one of: {}{}", name, fmt::join(kCudagraphModeNames, ", "),
-         end_with_suggestion(name, kCudagraphModeNames));
+  refuse("cudagraph mode is {}{}; it may be one of: {}.", name,
+         did_you_mean(name, kCudagraphModeNames), fmt::join(kCudagraphModeNames, ", "));
 }
 
 CUDAGraphMode decode_mode(CUDAGraphMode mode) {

@@ -10,6 +10,7 @@ const colour = request => `hsl(${hue(request)},60%,52%)`;
 let at = 0;         // index into steps
 let zoom = 1;
 let chosen = null;  // request whose blocks are shown alone
+let showsAll = false;  // also the blocks that no step uses
 let poolGrid = null, batchGrid = null;
 
 function sized(canvas, width, height) {
@@ -45,18 +46,20 @@ function blockColour(block, isFaded) {
   if (isFaded) return "#cfd3d9";
   return `hsl(${hue(owner)},60%,${state.refs[block] > 1 && poolGrid.side < 8 ? 30 : 52}%)`;
 }
+function numShown() { return showsAll ? numBlocks : Math.min(numBlocks, numTouched); }
 function drawPool(step) {
   const width = el("pool-scroll").clientWidth - 18;
-  const grid = gridFor(numBlocks, width, 520, 44, 2);
+  const count = numShown();
+  const grid = gridFor(count, width, 520, 44, 2);
   grid.side = Math.max(2, Math.round(grid.side * zoom));
   grid.columns = Math.max(1, Math.floor(width / grid.side));
   poolGrid = grid;
   const side = grid.side, gap = side >= 8 ? 1 : 0;
-  const pen = sized(el("pool"), grid.columns * side, Math.ceil(numBlocks / grid.columns) * side);
+  const pen = sized(el("pool"), grid.columns * side, Math.ceil(count / grid.columns) * side);
   const written = new Set(slotsOf(step).filter(slot => slot >= 0).map(slot => Math.floor(slot / blockSize)));
   const prefix = prefixBlocks(step);
   const own = chosen !== null ? new Set(state.tables.get(chosen) || []) : null;
-  for (let block = 0; block < numBlocks; ++block) {
+  for (let block = 0; block < count; ++block) {
     const x = block % grid.columns * side, y = Math.floor(block / grid.columns) * side, size = side - gap;
     pen.fillStyle = block === 0 ? "#555" : blockColour(block, own !== null && !own.has(block));
     pen.fillRect(x, y, size, size);
@@ -198,6 +201,9 @@ function draw() {
   const step = steps[at];
   el("slider").value = at; el("number").value = step.n;
   el("of").textContent = `of ${RUN.num_steps}` + (steps.length < RUN.num_steps ? ` (here: ${steps[0].n} to ${steps[steps.length - 1].n})` : "");
-  el("pool-size").textContent = `${numBlocks} blocks of ${blockSize} tokens`;
+  const unused = numBlocks - numShown();
+  el("pool-size").textContent = `${numBlocks} blocks of ${blockSize} tokens` + (unused > 0 ? `, the last ${unused} of them never used here` : "");
+  el("extent").textContent = showsAll ? "show used ones" : "show all";
+  el("extent").hidden = numTouched >= numBlocks;
   drawOverview(); drawFacts(step); drawPool(step); drawBatch(step); drawRows(step); drawTimes();
 }

@@ -24,7 +24,7 @@ function tip(event, text) {
   box.style.left = Math.min(event.clientX + 14, innerWidth - 300) + "px"; box.style.top = event.clientY + 14 + "px";
 }
 function aboutBlock(block) {
-  if (!(block >= 0 && block < numBlocks)) return "";
+  if (!(block >= 0 && block < numShown())) return "";
   if (block === 0) return "block 0: the null block, never handed out";
   const holders = [];
   for (const [id, table] of state.tables) { const place = table.indexOf(block); if (place >= 0) holders.push(`request ${id}, logical block ${place} (tokens ${place * blockSize} to ${(place + 1) * blockSize - 1})`); }
@@ -53,6 +53,7 @@ if (!RUN) {
   el("first").onclick = () => go(0); el("last").onclick = () => go(steps.length - 1);
   el("back").onclick = () => go(at - 1); el("next").onclick = () => go(at + 1); el("play").onclick = play;
   el("larger").onclick = () => { zoom *= 1.5; draw(); }; el("smaller").onclick = () => { zoom /= 1.5; draw(); };
+  el("extent").onclick = () => { showsAll = !showsAll; draw(); };
   el("overview").onclick = event => go(Math.floor(event.offsetX / el("overview").clientWidth * steps.length));
   el("pool").onmousemove = event => tip(event, aboutBlock(pointAt(el("pool"), event, poolGrid.side, poolGrid.columns)));
   el("batch").onmousemove = event => tip(event, aboutToken(pointAt(el("batch"), event, batchGrid.side, batchGrid.columns)));

@@ -4,6 +4,8 @@ const KEYFRAME_EVERY = 50;
 const numBlocks = RUN ? RUN.num_blocks : 0;
 const blockSize = RUN ? RUN.block_size : 1;
 const steps = RUN ? RUN.steps : [];
+// Blocks are handed out from the first on: those behind the last that any step changes are never used here.
+const numTouched = steps.reduce((most, step) => step.b.reduce((last, [block]) => Math.max(last, block + 1), most), 1);
 let state = null;
 let stateAt = -1;
 const keyframes = [];

@@ -25,7 +25,8 @@ Batch build_batch(const StepView& view) {
     rows.push_back({view.requests[index], view.output.scheduled[index].request->groups[0].blocks});
   }
   StepLayout layout;
-  layout.block_size = view.scheduler.kv_cache_manager().config().block_size;
+  const KVCacheConfig& cache = view.scheduler.kv_cache_manager().config();
+  layout.block_size = block_size_of(cache, cache.groups[0]);
   if (!view.worker.cascade()) {
     SortedStep step = prepare_sorted_step(rows, layout, view.worker.manager());
     return {std::move(step.order), std::move(step.step.metadata.slot_mapping)};

@@ -122,11 +122,12 @@ class KVManagerScript {
         manager_.allocate_slots(request, wanted, adopts ? &hit_ : nullptr);
     request.num_in_flight_tokens = 0;
     if (!num_new) return {{"ok", 0}};
+    const GroupBlocks& group = request.groups[0];
+    const std::size_t first_new = group.blocks.size() - group.num_new_blocks;
     request.num_computed_tokens += (adopts ? hit_.num_tokens : 0) + wanted.num_new_tokens;
     request.status = RequestStatus::kRunning;
-    return {{"ok", 1},
-            {"ids", tables_json(request, request.groups[0].blocks.size() - *num_new)},
-            {"nc", request.num_computed_tokens}};
+    return {
+        {"ok", 1}, {"ids", tables_json(request, first_new)}, {"nc", request.num_computed_tokens}};
   }
 
   Json give_back(Request& request, bool comes_back) {

@@ -30,17 +30,24 @@ struct Scheduler::StepInTheMaking {
 
 namespace {
 
-// The last `count` blocks of a request's tables, in each group.
-std::vector<std::vector<BlockId>> last_blocks(const Request& request, std::int32_t count) {
+// The blocks that were appended last to a request's tables, in each group.
+std::vector<std::vector<BlockId>> new_blocks(const Request& request) {
   std::vector<std::vector<BlockId>> block_ids;
   for (const GroupBlocks& group : request.groups) {
-    block_ids.emplace_back(group.blocks.end() - count, group.blocks.end());
+    block_ids.emplace_back(group.blocks.end() - group.num_new_blocks, group.blocks.end());
   }
   return block_ids;
 }
 
 std::vector<std::vector<BlockId>> all_blocks(const Request& request) {
-  return last_blocks(request, static_cast<std::int32_t>(request.groups[0].blocks.size()));
+  std::vector<std::vector<BlockId>> block_ids;
+  for (const GroupBlocks& group : request.groups) block_ids.push_back(group.blocks);
+  return block_ids;
+}
+
+bool has_new_blocks(const Request& request) {
+  return std::any_of(request.groups.begin(), request.groups.end(),
+                     [](const GroupBlocks& group) { return group.num_new_blocks > 0; });
 }
 
 }  // namespace
@@ -79,7 +86,6 @@ void Scheduler::schedule_running(StepInTheMaking& step) {
       ++step.next_running;
       continue;
     }
-    const std::size_t held = request.groups[0].blocks.size();
     if (!allocate_or_preempt(step, request, num_tokens)) break;
     ++step.next_running;
 
@@ -92,9 +98,8 @@ void Scheduler::schedule_running(StepInTheMaking& step) {
     step.has_running = true;
     step.has_running_prefill |= request.is_prefill_chunk;
     step.add(request, num_tokens, num_drafts);
-    const auto num_new = static_cast<std::int32_t>(request.groups[0].blocks.size() - held);
-    if (num_new > 0) {
-      step.output.new_blocks.push_back({request.id, last_blocks(request, num_new)});
+    if (has_new_blocks(request)) {
+      step.output.new_blocks.push_back({request.id, new_blocks(request)});
     }
   }
 }

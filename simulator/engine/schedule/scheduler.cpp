@@ -56,7 +56,7 @@ void Scheduler::require_fits(const Request& request) const {
       "{}, "
       "the null block included).",
       request.id, std::min(num_tokens, cache.max_model_len), and_drafts, num_needed,
-      cache.block_size, num_usable, cache.num_blocks);
+      block_sizes_text(cache), num_usable, cache.num_blocks);
 }
 
 void Scheduler::abort_request(RequestId id) {

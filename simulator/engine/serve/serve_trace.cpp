@@ -83,7 +83,7 @@ class Serving {
         "line {} of {}: the request can never fit: its {} tokens need {} blocks of {}, but {} "
         "exist "
         "(num_blocks {}, the null block included).",
-        request.line, trace_.name, num_tokens - 1, num_needed, cache.block_size,
+        request.line, trace_.name, num_tokens - 1, num_needed, block_sizes_text(cache),
         cache.num_blocks - 1, cache.num_blocks);
   }
 
@@ -120,8 +120,9 @@ class Serving {
     if (output.total_num_scheduled_tokens == 0) return false;
 
     read_numbers(output);
-    const StepDecision decision = worker_.decide(
-        requests_, tables_, output.num_common_prefix_blocks, settings_.cache.block_size);
+    const StepDecision decision =
+        worker_.decide(requests_, tables_, output.num_common_prefix_blocks,
+                       block_size_of(settings_.cache, settings_.cache.groups[0]));
     ServedStep& step = served_.steps.emplace_back();
     describe(step, output, decision);
     for (const AdmittedRequest& admitted : output.new_requests) {

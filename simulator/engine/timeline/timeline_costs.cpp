@@ -60,8 +60,8 @@ const TimelineCost& find_cost(const std::string& name) {
     if (cost.name == name) return cost;
     names.emplace_back(cost.name);
   }
-  refuse("there is no cost {}; the costs are {}{}", name, fmt::join(names, ", "),
-         end_with_suggestion(name, names));
+  refuse("there is no cost {}{}; the costs are {}.", name, did_you_mean(name, names),
+         fmt::join(names, ", "));
 }
 
 }  // namespace

@@ -95,10 +95,10 @@ TEST_SUITE("CUDA-graph support") {
 
   TEST_CASE("a level that is not known is refused with the nearest one") {
     CHECK(cudagraph_support_of("ALWAYS") == AttentionCGSupport::kAlways);
-    CHECK_THROWS_WITH_AS(
-        cudagraph_support_of("UNIFORM"),
-        "support is UNIFORM; it may be one of: NEVER, UNIFORM_SINGLE_TOKEN_DECODE, "
-        "UNIFORM_BATCH, ALWAYS.",
-        Error);
+    CHECK_THROWS_WITH_AS(cudagraph_support_of("UNIFORM"),
+                         "support is UNIFORM (did you mean UNIFORM_SINGLE_TOKEN_DECODE?); it may "
+                         "be one of: NEVER, UNIFORM_SINGLE_TOKEN_DECODE, "
+                         "UNIFORM_BATCH, ALWAYS.",
+                         Error);
   }
 }

@@ -30,6 +30,15 @@ TEST_SUITE("golden tables of the registry") {
     check_table({"selection", answer_selection}, 1570);
   }
 
+  // They are made from backends.json (mutations_test.cpp), and ask those whom the table above hardly asks.
+  TEST_CASE("the choice follows on 874 more lines from what the classes of vLLM say") {
+    const TableReport report =
+        replay_table({"selection", answer_selection},
+                     test::golden_dir() / "registry" / "selection_of_facts.jsonl");
+    CHECK(report.num_lines == 874);
+    CHECK(report.num_agreeing == report.num_lines);
+  }
+
   TEST_CASE("records and settings and towers and registration are those of vLLM on 141 lines") {
     check_table({"selector", answer_selector}, 141);
   }

@@ -193,7 +193,8 @@ std::string reason_left_out;
 
 std::optional<std::string> rule_without_one_reason(const SelectionQuestion& question) {
   const std::optional<std::string> reason = rule_in_use(question);
-  return reason == reason_left_out ? std::nullopt : reason;
+  const bool is_left_out = reason && reason->starts_with(reason_left_out);
+  return is_left_out ? std::nullopt : reason;
 }
 
 }  // namespace
@@ -209,10 +210,10 @@ std::vector<Mutation> mutations_of(const BackendFacts& facts) {
   return mutations.take();
 }
 
-Mutation without_combination_reason(const BackendFacts& facts, const std::string& reason) {
+Mutation without_combination_reason(const BackendFacts& facts, const std::string& beginning) {
   rule_in_use = facts.supports_combination;
-  reason_left_out = reason;
-  Mutation mutation{"without the reason '" + reason + "'", facts};
+  reason_left_out = beginning;
+  Mutation mutation{"without the reason '" + beginning + "'", facts};
   mutation.facts.supports_combination = rule_without_one_reason;
   return mutation;
 }

@@ -22,8 +22,8 @@ std::vector<Mutation> mutations_of(const BackendFacts& facts);
 
 /// Makes a row give all its combination reasons but one. One row at a time: a rule is a plain function, so
 /// which reason is left out is kept beside it.
-/// \param facts   a row with a combination rule
-/// \param reason  the one that is left out
-Mutation without_combination_reason(const BackendFacts& facts, const std::string& reason);
+/// \param facts      a row with a combination rule
+/// \param beginning  of the one that is left out
+Mutation without_combination_reason(const BackendFacts& facts, const std::string& beginning);
 
 }  // namespace pagelab::test

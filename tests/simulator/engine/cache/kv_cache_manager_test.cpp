@@ -140,6 +140,54 @@ TEST_SUITE("the KV cache manager") {
     CHECK(request.groups[0].blocks.size() == 4);
   }
 
+  TEST_CASE("groups of different block sizes hit what is whole blocks in all of them") {
+    // Full attention in blocks of 4, a window of 3 keys in blocks of 2: stretches of 4 tokens.
+    KVCacheConfig config = small_cache(4, 12);
+    config.groups = {{}, {3, 2}};
+    CHECK(hash_block_size(config) == 2);
+    CHECK(scheduler_block_size(config) == 4);
+    CHECK(block_sizes_text(config) == "4/2");
+    KVCacheManager manager(config);
+    Request first = make_request(manager, counted_tokens(0, 11));
+    CHECK(first.block_hashes.size() == 5);
+    CHECK(admit(manager, first) == 0);
+    // 11 tokens are 3 blocks of 4, and 6 of 2; the groups take theirs one after the other.
+    CHECK(first.groups[0].blocks == Blocks{1, 2, 3});
+    CHECK(first.groups[1].blocks == Blocks{4, 5, 6, 7, 8, 9});
+    // 8 tokens are whole stretches: two keys for full attention. A query behind a stretch looks back 2 tokens, one
+    // block: blocks 5 and 7 have keys, and 4 and 6 have none.
+    CHECK(manager.pool().num_cached_keys() == 4);
+    CHECK(manager.pool().block(5).prefix != kNoPrefix);
+    CHECK(manager.pool().block(6).prefix == kNoPrefix);
+    manager.free(first);
+
+    Request again = make_request(manager, counted_tokens(0, 11));
+    PrefixHit hit = manager.get_computed_blocks(again);
+    CHECK(hit.num_tokens == 8);
+    CHECK(hit.blocks == std::vector<Blocks>{{1, 2}, {0, 0, 0, 7}});
+    SlotsWanted wanted;
+    wanted.num_new_tokens = 3;
+    // One block of 4 and two of 2 for the tokens 8 to 10.
+    CHECK(manager.allocate_slots(again, wanted, &hit) == 3);
+    CHECK(again.groups[0].num_new_blocks == 1);
+    CHECK(again.groups[1].num_new_blocks == 2);
+    manager.free(again);
+
+    // Without block 7 the window has nothing at 8 tokens, and block 5 at 4.
+    manager.evict_blocks(Blocks{7});
+    hit = manager.get_computed_blocks(again);
+    CHECK(hit.num_tokens == 4);
+    CHECK(hit.blocks == std::vector<Blocks>{{1}, {0, 5}});
+  }
+
+  TEST_CASE("block sizes without a small common multiple are refused in one sentence") {
+    KVCacheConfig config = small_cache(4, 12);
+    config.groups = {{{}, 99991}, {{}, 99989}};  // primes
+    CHECK_THROWS_AS(KVCacheManager{config}, Error);
+    config.groups = {{{}, 0}};
+    CHECK_THROWS_AS(KVCacheManager{config}, Error);
+  }
+
   TEST_CASE("E13: prefixes are shared in whole blocks only") {
     KVCacheManager manager(small_cache(3, 8));
     admit_and_free(manager, make_request(manager, {1, 2, 3, 4, 5, 6}));

@@ -48,8 +48,8 @@ TEST_SUITE("CUDA-graph modes") {
   TEST_CASE("a mistyped mode is refused with the nearest one") {
     CHECK_THROWS_WITH_AS(
         cudagraph_mode_of("FUL"),
-        "cudagraph mode is FUL; it may be one of: NONE, PIECEWISE, FULL, FULL_DECODE_ONLY, "
-        "FULL_AND_PIECEWISE; did you mean FULL?",
+        "cudagraph mode is FUL (did you mean FULL?); it may be one of: NONE, PIECEWISE, FULL, "
+        "FULL_DECODE_ONLY, FULL_AND_PIECEWISE.",
         Error);
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace pagelab::test {
 namespace {
 
@@ -12,6 +14,16 @@ std::uint64_t fingerprint(const Request& request, std::int32_t num_tokens) {
     hash = (hash ^ static_cast<std::uint32_t>(request.tokens[index])) * 0x100000001b3u;
   }
   return hash;
+}
+
+// The prefix that a block of a group ends; none if the block is not full.
+PrefixId prefix_of(const KVCacheConfig& config,
+                   const Request& request,
+                   std::size_t group,
+                   std::size_t logical_block) {
+  const std::int32_t block_size = block_size_of(config, config.groups[group]);
+  const std::size_t end = (logical_block + 1) * block_size / hash_block_size(config);
+  return end <= request.block_hashes.size() ? request.block_hashes[end - 1] : kNoPrefix;
 }
 
 }  // namespace
@@ -49,8 +61,9 @@ std::string InvariantCheck::count_uses(std::span<const Request* const> requests)
         const bool is_shared_prefix =
             use.request != request && use.group == static_cast<std::int32_t>(group) &&
             use.logical_block == static_cast<std::int32_t>(logical) &&
-            logical < request->block_hashes.size() && logical < use.request->block_hashes.size() &&
-            use.request->block_hashes[logical] == request->block_hashes[logical];
+            prefix_of(manager_.config(), *request, group, logical) != kNoPrefix &&
+            prefix_of(manager_.config(), *request, group, logical) ==
+                prefix_of(manager_.config(), *use.request, group, logical);
         if (!is_shared_prefix) {
           return fmt::format(
               "block {} is in the tables of requests {} and {}, which do not share it",
@@ -113,9 +126,20 @@ std::string InvariantCheck::check_keys() {
 }
 
 std::string InvariantCheck::wrong_hit(const Request& request, const PrefixHit& hit) const {
-  const std::int32_t block_size = manager_.config().block_size;
+  const KVCacheConfig& config = manager_.config();
   if (hit.num_tokens >= request.num_tokens()) return "a hit leaves no token to compute";
-  for (const std::vector<BlockId>& blocks : hit.blocks) {
+  const std::int32_t longest = longest_hit(request);
+  if (hit.num_tokens != longest) {
+    return fmt::format("request {} hits {} tokens, but {} are there", request.id, hit.num_tokens,
+                       longest);
+  }
+  for (std::size_t group = 0; group < hit.blocks.size(); ++group) {
+    const std::vector<BlockId>& blocks = hit.blocks[group];
+    const std::int32_t block_size = block_size_of(config, config.groups[group]);
+    if (static_cast<std::int32_t>(blocks.size()) * block_size != hit.num_tokens) {
+      return fmt::format("a hit of {} tokens has {} blocks of {}", hit.num_tokens, blocks.size(),
+                         block_size);
+    }
     for (std::size_t logical = 0; logical < blocks.size(); ++logical) {
       const auto end = static_cast<std::int32_t>(logical + 1) * block_size;
       if (blocks[logical] == kNullBlock) continue;
@@ -128,9 +152,41 @@ std::string InvariantCheck::wrong_hit(const Request& request, const PrefixHit& h
   return "";
 }
 
+// Length after length, from the longest: whether every group has what the next query would look at.
+std::int32_t InvariantCheck::longest_hit(const Request& request) const {
+  const KVCacheConfig& config = manager_.config();
+  if (!config.enable_caching) return 0;
+  const std::int32_t stretch = scheduler_block_size(config);
+  const auto has_all = [&](std::size_t group, std::int32_t num_tokens) {
+    const KVCacheGroupSpec& spec = config.groups[group];
+    const std::int32_t block_size = block_size_of(config, spec);
+    const std::int32_t end = num_tokens / block_size;
+    // A window of one key looks at none, and still a hit has to find its last block.
+    const std::int32_t num_needed =
+        spec.sliding_window ? std::max(1, ceil_div(*spec.sliding_window - 1, block_size)) : end;
+    for (std::int32_t block = std::max(0, end - num_needed); block < end; ++block) {
+      const PrefixId prefix = prefix_of(config, request, group, block);
+      const auto group_id = static_cast<std::int32_t>(group);
+      if (manager_.pool().get_cached_block(prefix, group_id) == kNoBlock) return false;
+    }
+    return true;
+  };
+  std::int32_t num_tokens = (request.num_tokens() - 1) / stretch * stretch;
+  for (; num_tokens > 0; num_tokens -= stretch) {
+    bool is_hit = true;
+    for (std::size_t group = 0; group < config.groups.size(); ++group) {
+      is_hit = is_hit && has_all(group, num_tokens);
+    }
+    if (is_hit) break;
+  }
+  return num_tokens;
+}
+
 void InvariantCheck::note_contents(const Request& request) {
-  const std::int32_t block_size = manager_.config().block_size;
-  for (const GroupBlocks& group : request.groups) {
+  const KVCacheConfig& config = manager_.config();
+  for (std::size_t index = 0; index < request.groups.size(); ++index) {
+    const GroupBlocks& group = request.groups[index];
+    const std::int32_t block_size = block_size_of(config, config.groups[index]);
     for (std::size_t logical = 0; logical < group.blocks.size(); ++logical) {
       const auto end = static_cast<std::int32_t>(logical + 1) * block_size;
       if (end > request.num_tokens() || group.blocks[logical] == kNullBlock) continue;

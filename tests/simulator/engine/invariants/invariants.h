@@ -38,6 +38,7 @@ class InvariantCheck {
   std::string count_uses(std::span<const Request* const> requests);
   std::string check_queue();
   std::string check_keys();
+  std::int32_t longest_hit(const Request& request) const;
 
   const KVCacheManager& manager_;
   std::vector<Use> uses_;                // [num_blocks]

@@ -50,7 +50,10 @@ KVCacheConfig random_cache(RandomNumbers& random) {
       {{}},
       {{1 + random.below(12)}},
       {{}, {1 + random.below(12)}},
-      {{}, {2 + random.below(8)}, {2 + random.below(8)}}};
+      {{}, {2 + random.below(8)}, {2 + random.below(8)}},
+      {{}, {1 + random.below(12), 1 + random.below(4)}},
+      {{{}, 2}, {{}, 3}, {1 + random.below(9), 1}},
+      {{3 + random.below(9), 2}, {2 + random.below(8), 4}}};
   cache.groups = divisions[random.below(static_cast<std::int32_t>(divisions.size()))];
   return cache;
 }

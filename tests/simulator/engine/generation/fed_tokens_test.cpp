@@ -1,4 +1,6 @@
-#include "tests/reference/model/fed_tokens.h"
+// The tiny Llama through 16-bit kernels. Its texts part from the golden ones where two logits nearly tie, so the
+// golden tokens are fed, and the logits after each of them are compared: they may be 0.25 from those of float64,
+// and where the two best of those are more than twice that apart, the token must be the golden one.
 
 #include <doctest/doctest.h>
 
@@ -7,17 +9,22 @@
 #include <cstdio>
 
 #include "gpu/backends/catalog.h"
+#include "gpu/runtime/device.h"
 #include "reference/cache/slot_mapping.h"
 #include "reference/model/greedy.h"
 #include "reference/registry/forwarding_impl.h"
 #include "tests/reference/model/model_files.h"
+#include "tests/support/environment.h"
 
-namespace pagelab::test {
+using namespace pagelab;
+using namespace pagelab::test;
+
 namespace {
 
 constexpr double kAllowedError = 0.25;
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kBlocksPerText = 16;  // 256 tokens: a prompt and half of its text
+constexpr std::int64_t kFedTokens = 120;     // of each text, the prompt aside
 
 // Rounds query, key and value to a type, as a model in that type has them.
 class RoundingImpl final : public ForwardingImpl {
@@ -46,13 +53,19 @@ class RoundingImpl final : public ForwardingImpl {
   DType dtype_;
 };
 
-std::vector<FedText> fed_texts(std::int64_t num_fed) {
+// A golden text: the prompt, then the tokens that follow it.
+struct FedText {
+  std::vector<std::int32_t> tokens;
+  std::int64_t prompt_len;
+};
+
+std::vector<FedText> fed_texts() {
   std::vector<FedText> texts;
   for (const nlohmann::json& golden : tiny_llama_json("golden_greedy.json")) {
     FedText text{golden["prompt_ids"], 0};
     text.prompt_len = static_cast<std::int64_t>(text.tokens.size());
     const std::vector<std::int32_t> output = golden["output_ids"];
-    text.tokens.insert(text.tokens.end(), output.begin(), output.begin() + num_fed);
+    text.tokens.insert(text.tokens.end(), output.begin(), output.begin() + kFedTokens);
     texts.push_back(text);
   }
   return texts;
@@ -150,42 +163,79 @@ std::vector<std::vector<RowVector>> logits_in(DType dtype,
   return Feeder(texts, std::move(layers)).feed();
 }
 
-}  // namespace
-
-Feed::Feed(std::int64_t num_fed_of_each)
-    : num_fed(num_fed_of_each), texts(fed_texts(num_fed)), in_float64(logits_in_float64(texts)) {}
-
-void check_fed_tokens(const std::string& name,
-                      const AttentionBackend& backend,
-                      DType dtype,
-                      const Feed& feed) {
-  CAPTURE(name);
-  const auto got = logits_in(dtype, backend, feed.texts);
+void check_fed_tokens(const std::string& name, const std::string& target, DType dtype) {
+  const std::vector<FedText> texts = fed_texts();
+  const auto expected = logits_in_float64(texts);
+  const auto got = logits_in(dtype, *make_backend(name, target), texts);
   double worst_error = 0.0;
   std::int64_t num_clear_choices = 0;
-  for (std::size_t text = 0; text < feed.texts.size(); ++text) {
+  for (std::size_t text = 0; text < texts.size(); ++text) {
     CAPTURE(text);
-    const std::vector<std::int32_t>& tokens = feed.texts[text].tokens;
-    const std::int64_t num_tokens = static_cast<std::int64_t>(tokens.size());
+    const std::int64_t num_tokens = static_cast<std::int64_t>(texts[text].tokens.size());
     REQUIRE(static_cast<std::int64_t>(got[text].size()) == num_tokens);
-    for (std::int64_t token = feed.texts[text].prompt_len - 1; token + 1 < num_tokens; ++token) {
+    for (std::int64_t token = texts[text].prompt_len - 1; token + 1 < num_tokens; ++token) {
       CAPTURE(token);
-      const RowVector& expected = feed.in_float64[text][token];
-      const double error = (got[text][token] - expected).cwiseAbs().maxCoeff();
+      const RowVector difference = got[text][token] - expected[text][token];
+      const double error = difference.cwiseAbs().maxCoeff();
       CHECK(error <= kAllowedError);
       worst_error = std::max(worst_error, error);
-      const std::int32_t golden = tokens[token + 1];
-      const GreedyChoice in_float64 = greedy_choice(expected);
+      const std::int32_t golden = texts[text].tokens[token + 1];
+      const GreedyChoice in_float64 = greedy_choice(expected[text][token]);
       CHECK(in_float64.token_id == golden);
       if (!(in_float64.top2_gap > 2.0 * kAllowedError)) continue;
       CHECK(greedy_choice(got[text][token]).token_id == golden);
       ++num_clear_choices;
     }
   }
-  CHECK(num_clear_choices > 5 * feed.num_fed / 2);  // of 6 times as many
+  CHECK(num_clear_choices > 350);  // of 6 · 120
   std::printf("%s on %s in %s: logits up to %.4f from float64's; %d clear choices\n", name.c_str(),
-              backend.target().c_str(), std::string(to_string(dtype)).c_str(), worst_error,
+              target.c_str(), std::string(to_string(dtype)).c_str(), worst_error,
               static_cast<int>(num_clear_choices));
 }
 
-}  // namespace pagelab::test
+void check_16_bits(const std::string& name, const std::string& target) {
+  for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
+    check_fed_tokens(name, target, dtype);
+  }
+}
+
+void check_16_bits_on_gpu(const std::string& name) {
+  std::string why_not;
+  if (!cuda_is_available(&why_not)) {
+    skip_for_want_of_a_gpu(why_not);
+    return;
+  }
+  check_16_bits(name, "cuda");
+}
+
+}  // namespace
+
+TEST_SUITE("fed tokens") {
+  TEST_CASE(
+      "FLASH_ATTN in 16 bits chooses the golden tokens where the choice is clear (simulator)") {
+    check_16_bits("FLASH_ATTN", "simulator");
+  }
+  TEST_CASE("FLASH_ATTN in 16 bits chooses the golden tokens where the choice is clear (GPU)") {
+    check_16_bits_on_gpu("FLASH_ATTN");
+  }
+  TEST_CASE(
+      "FLASHINFER in 16 bits chooses the golden tokens where the choice is clear (simulator)") {
+    check_16_bits("FLASHINFER", "simulator");
+  }
+  TEST_CASE("FLASHINFER in 16 bits chooses the golden tokens where the choice is clear (GPU)") {
+    check_16_bits_on_gpu("FLASHINFER");
+  }
+  TEST_CASE(
+      "TRITON_ATTN in 16 bits chooses the golden tokens where the choice is clear (simulator)") {
+    check_16_bits("TRITON_ATTN", "simulator");
+  }
+  TEST_CASE("TRITON_ATTN in 16 bits chooses the golden tokens where the choice is clear (GPU)") {
+    check_16_bits_on_gpu("TRITON_ATTN");
+  }
+  TEST_CASE("FLEX_ATTENTION in bfloat16 chooses the golden tokens where it is clear (simulator)") {
+    check_fed_tokens("FLEX_ATTENTION", "simulator", DType::kBFloat16);
+  }
+  TEST_CASE("FLEX_ATTENTION in 16 bits chooses the golden tokens where it is clear (GPU)") {
+    check_16_bits_on_gpu("FLEX_ATTENTION");
+  }
+}

@@ -1,0 +1,56 @@
+/// \file
+/// The options that say how the engine writes texts, and what came of them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/targets.h"
+#include "reference/model/llama_config.h"
+#include "simulator/engine/generation/engine_core.h"
+
+namespace pagelab::cli {
+
+/// As the user gave them.
+struct EngineFlags {
+  std::optional<std::int64_t> block_size;              ///< tokens; else what the backend prefers
+  std::optional<std::int64_t> num_blocks;              ///< the pool; else enough for all prompts
+  std::optional<std::int64_t> max_num_batched_tokens;  ///< tokens of a step
+  std::int64_t max_num_seqs = 256;                     ///< requests that run at once
+  bool enable_prefix_caching = true;                   ///< share blocks
+  bool enable_chunked_prefill = true;                  ///< cut prompts
+  bool cascade = false;                                ///< the first model runner, with cascade
+  std::optional<std::int64_t> num_sms;                 ///< multiprocessors, for cascade's rule
+  std::string cudagraph_mode = "NONE";                 ///< asked for
+  std::optional<std::int64_t> block_order_seed;        ///< shuffles the pool
+};
+
+/// The engine that they describe.
+struct DescribedEngine {
+  EngineOptions options;         ///< for EngineCore
+  std::vector<std::string> log;  ///< "WARNING ...", where the graph mode was lowered
+};
+
+/// Adds the options to a subcommand.
+void add_engine_options(CLI::App& command, EngineFlags& flags);
+
+/// \param flags           as given
+/// \param config          of the model
+/// \param chosen          the backend that will run
+/// \param gpu             whose rules count for graphs; empty: the target's own
+/// \param prompts         token ids, one list a request
+/// \param max_tokens      to generate for each
+/// \throws Error          naming the option, its value and what is allowed
+DescribedEngine engine_from(const EngineFlags& flags,
+                            const LlamaConfig& config,
+                            const ChosenBackend& chosen,
+                            const std::string& gpu,
+                            const std::vector<std::vector<std::int32_t>>& prompts,
+                            std::int64_t max_tokens);
+
+/// What was in use, a line each: tokens found, preemptions, graphs, cascade.
+std::string to_string(const StepTotals& totals, const EngineOptions& options);
+
+}  // namespace pagelab::cli

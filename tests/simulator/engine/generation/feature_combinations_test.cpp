@@ -1,0 +1,37 @@
+// Every golden token, whatever of the engine is in use: all 32 combinations, in every size of block. generation
+// has a selection of them.
+
+#include <doctest/doctest.h>
+
+#include "reference/registry/reference_backends.h"
+#include "tests/simulator/engine/generation/golden_texts.h"
+
+using namespace pagelab;
+using namespace pagelab::test;
+
+namespace {
+
+void check_all_combinations(std::int64_t block_size) {
+  const auto reference = make_reference_backend();
+  for (int combination = 0; combination < 32; ++combination) {
+    check_golden_texts_with(features_of(combination), *reference, block_size);
+  }
+}
+
+}  // namespace
+
+// A case a block size, so that ctest runs them side by side.
+TEST_SUITE("feature combinations") {
+  TEST_CASE("REFERENCE writes every golden token with them in blocks of 1 token") {
+    check_all_combinations(1);
+  }
+  TEST_CASE("REFERENCE writes every golden token with them in blocks of 3 tokens") {
+    check_all_combinations(3);
+  }
+  TEST_CASE("REFERENCE writes every golden token with them in blocks of 16 tokens") {
+    check_all_combinations(16);
+  }
+  TEST_CASE("REFERENCE writes every golden token with them in blocks of 64 tokens") {
+    check_all_combinations(64);
+  }
+}
