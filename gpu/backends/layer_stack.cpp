@@ -1,5 +1,8 @@
 #include "gpu/backends/layer_stack.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "gpu/backends/kernels_of.h"
 #include "gpu/kernels/paged_decode/partitions.h"
 #include "reference/contract/refuse.h"

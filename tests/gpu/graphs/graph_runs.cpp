@@ -27,11 +27,13 @@ void capture_all(StepGraphs& graphs, const CudagraphDispatcher& dispatcher, Laye
 
 }  // namespace
 
-PersistentBatchSizes small_sizes(DType dtype, std::int64_t max_blocks_per_req) {
+PersistentBatchSizes small_sizes(DType dtype,
+                                 std::int64_t max_blocks_per_req,
+                                 std::int64_t num_query_heads) {
   return {.max_num_tokens = 16,
           .max_num_reqs = 8,
           .max_blocks_per_req = max_blocks_per_req,
-          .num_query_heads = 4,
+          .num_query_heads = num_query_heads,
           .query_dtype = dtype,
           .cache = {.num_blocks = 1 + 8 * max_blocks_per_req,
                     .block_size = 16,
@@ -71,8 +73,9 @@ Tensor random_rows(std::int64_t num_rows,
 StepInputs step_inputs(std::int64_t num_tokens,
                        std::int64_t num_padded,
                        DType dtype,
-                       std::uint64_t seed) {
-  return {random_rows(num_tokens, num_padded, 4, 32, dtype, 3 * seed),
+                       std::uint64_t seed,
+                       std::int64_t num_query_heads) {
+  return {random_rows(num_tokens, num_padded, num_query_heads, 32, dtype, 3 * seed),
           random_rows(num_tokens, num_padded, 2, 32, dtype, 3 * seed + 1),
           random_rows(num_tokens, num_padded, 2, 32, dtype, 3 * seed + 2)};
 }

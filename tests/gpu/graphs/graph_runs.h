@@ -13,10 +13,13 @@
 
 namespace pagelab::test {
 
-/// 4 query and 2 KV heads of 32 elements, blocks of 16 tokens, up to 16 tokens and 8 requests a step.
+/// 2 KV heads of 32 elements, blocks of 16 tokens, up to 16 tokens and 8 requests a step.
 /// \param dtype               of everything
 /// \param max_blocks_per_req  columns of the block table
-PersistentBatchSizes small_sizes(DType dtype, std::int64_t max_blocks_per_req = 4);
+/// \param num_query_heads     query heads
+PersistentBatchSizes small_sizes(DType dtype,
+                                 std::int64_t max_blocks_per_req = 4,
+                                 std::int64_t num_query_heads = 4);
 
 /// Layers of these sizes, whose caches are full of NaN.
 LayerStack small_stack(const std::shared_ptr<Device>& device,
@@ -34,7 +37,7 @@ Tensor random_rows(std::int64_t num_rows,
 
 /// Query, key and value of a step, the same for every padding.
 struct StepInputs {
-  Tensor query;  ///< [padded, 4, 32]
+  Tensor query;  ///< [padded, num_query_heads, 32]
   Tensor key;    ///< [padded, 2, 32]
   Tensor value;  ///< [padded, 2, 32]
 };
@@ -42,7 +45,8 @@ struct StepInputs {
 StepInputs step_inputs(std::int64_t num_tokens,
                        std::int64_t num_padded,
                        DType dtype,
-                       std::uint64_t seed);
+                       std::uint64_t seed,
+                       std::int64_t num_query_heads = 4);
 
 /// Requests of which each has its own four blocks, by the tokens that each has computed and those that it computes now.
 std::vector<StepRequest> requests_of(const std::vector<std::int64_t>& computed,
