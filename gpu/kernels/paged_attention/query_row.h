@@ -65,8 +65,8 @@ __device__ inline QueryRow query_row_of(const PagedAttentionParams& params,
   return row;
 }
 
-// The row of a token and head. In a batch of decodes, request r has token r: that is asked first, before a
-// search in which every step waits for memory.
+/// The row of a token and head. In a batch of decodes, request r has token r: that is asked first, before a
+/// search in which every step waits for memory.
 __device__ inline QueryRow decode_row_of(const PagedAttentionParams& params,
                                          std::int64_t token_idx,
                                          std::int64_t head_idx) {
