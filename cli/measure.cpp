@@ -235,6 +235,9 @@ Report report_of(const nlohmann::json& document) {
 // Draws a report that was printed before.
 int draw(const MeasureOptions& options) {
   if (options.svg.empty()) throw Error("--from needs --svg, the file to draw into.");
+  if (options.rules.as_vllm || !options.rules.gpu.empty()) {
+    throw Error("--from draws what was measured before: leave --as-vllm and --gpu out.");
+  }
   std::ifstream file(options.from);
   if (!file) throw Error(fmt::format("--from: {} could not be read.", options.from));
   Report report;
@@ -307,9 +310,7 @@ void add_measure_command(CLI::App& app, int& exit_status) {
   command
       ->add_option("--from", options->from,
                    "what --json printed before: draw that into --svg, measure nothing")
-      ->check(not_empty())
-      ->excludes("--as-vllm")
-      ->excludes("--gpu");
+      ->check(not_empty());
   command->add_option("--svg", options->svg, "write a roofline picture to this file")
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");

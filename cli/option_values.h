@@ -21,7 +21,7 @@ inline CLI::Validator whole_number() {
         if (error == std::errc() && parsed_to == end) return "";
         return fmt::format("'{}' is not a whole number of 64 bits.", text);
       },
-      "INT");
+      "");
 }
 
 /// Refuses an empty value, which would stand for the default.
@@ -30,7 +30,7 @@ inline CLI::Validator not_empty() {
       [](const std::string& text) -> std::string {
         return text.empty() ? "the value is empty; leave the option out for its default." : "";
       },
-      "TEXT");
+      "");
 }
 
 }  // namespace pagelab::cli

@@ -10,6 +10,7 @@
 #include "cli/option_values.h"
 #include "cli/select_question.h"
 #include "gpu/backends/register_backend.h"
+#include "reference/registry/catalogue/rows.h"
 #include "reference/registry/gpu_names.h"
 #include "reference/registry/platforms.h"
 #include "reference/registry/raised_error.h"
@@ -92,6 +93,13 @@ void print_declined(const LayerChoice& choice,
              joint.empty() ? "no three changes" : joint);
 }
 
+// FlashAttention is three programs, of which the GPU and the record decide.
+std::string version_of(const LayerChoice& choice, const std::string& name) {
+  if (name != "FLASH_ATTN" || choice.device == kCpu) return "";
+  const std::optional<int> version = catalogue::flash_attn_version_of_record(choice.question);
+  return version ? fmt::format(", with FlashAttention {}", *version) : "";
+}
+
 // Every candidate in the order in which vLLM prefers them.
 void print_candidates(const LayerChoice& choice, const BackendRegistry& registry) {
   for (const std::string& name : choice.selection.candidates) {
@@ -99,7 +107,8 @@ void print_candidates(const LayerChoice& choice, const BackendRegistry& registry
         std::find_if(choice.selection.invalid.begin(), choice.selection.invalid.end(),
                      [&](const DeclinedBackend& backend) { return backend.name == name; });
     if (declined == choice.selection.invalid.end()) {
-      fmt::print("    {} is valid{}\n", name, name == choice.selection.selected ? ", chosen" : "");
+      fmt::print("    {} is valid{}{}\n", name, version_of(choice, name),
+                 name == choice.selection.selected ? ", chosen" : "");
     } else {
       fmt::print("    {} is not:\n", name);
       print_declined(choice, *declined, registry);

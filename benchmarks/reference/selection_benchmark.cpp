@@ -10,8 +10,8 @@
 
 #include <vector>
 
+#include "reference/registry/random_question.h"
 #include "reference/registry/selection.h"
-#include "tests/reference/registry/random_question.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ void select_one_after_another(benchmark::State& state,
 std::vector<SelectionQuestion> random_questions() {
   constexpr int kNumQuestions = 4096;
   constexpr unsigned kSeed = 20261130;
-  test::RandomQuestions drawn(kSeed);
+  RandomQuestions drawn(kSeed);
   std::vector<SelectionQuestion> questions;
   for (int question_idx = 0; question_idx < kNumQuestions; ++question_idx) {
     questions.push_back(drawn.next());

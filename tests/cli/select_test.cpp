@@ -61,6 +61,18 @@ TEST_SUITE("pagelab select") {
                   three.output);
   }
 
+  TEST_CASE("explain says which version of FlashAttention a GPU leads to") {
+    const auto explained = [](const char* gpu) {
+      return run_pagelab(std::string("select --model llama-3-8b --explain --gpu ") + gpu).output;
+    };
+    CHECK(explained("a100").find("FLASH_ATTN is valid, with FlashAttention 2, chosen\n") !=
+          std::string::npos);
+    CHECK(explained("h100").find("FLASH_ATTN is valid, with FlashAttention 3, chosen\n") !=
+          std::string::npos);
+    CHECK(explained("b200").find("FLASH_ATTN is valid, with FlashAttention 4\n") !=
+          std::string::npos);
+  }
+
   TEST_CASE("a GPU that vLLM does not start on in bfloat16 is answered with a note") {
     const std::string note = "NOTE vLLM does not get this far: its worker refuses bfloat16";
     const std::string on_t4 = "select --model llama-3-8b --gpu t4";

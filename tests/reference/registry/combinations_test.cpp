@@ -5,9 +5,9 @@
 
 #include <set>
 
+#include "reference/registry/random_question.h"
 #include "tests/reference/registry/catalogue_json.h"
 #include "tests/reference/registry/condition_rules.h"
-#include "tests/reference/registry/random_question.h"
 
 using namespace pagelab;
 using namespace pagelab::test;

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "reference/registry/kv_cache_dtypes.h"
+#include "reference/registry/random_question.h"
 #include "reference/registry/validate_configuration.h"
 #include "tests/reference/registry/flags_of_rows.h"
 #include "tests/reference/registry/json_predicates.h"
-#include "tests/reference/registry/random_question.h"
 
 namespace pagelab::test {
 namespace {

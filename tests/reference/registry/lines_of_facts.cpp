@@ -5,10 +5,10 @@
 
 #include "reference/registry/kv_cache_dtypes.h"
 #include "reference/registry/python_text.h"
+#include "reference/registry/random_question.h"
 #include "reference/replay/question_json.h"
 #include "tests/reference/registry/flags_of_rows.h"
 #include "tests/reference/registry/json_predicates.h"
-#include "tests/reference/registry/random_question.h"
 
 namespace pagelab::test {
 namespace {

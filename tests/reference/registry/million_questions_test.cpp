@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "reference/registry/random_question.h"
 #include "reference/registry/selection.h"
-#include "tests/reference/registry/random_question.h"
 
 using namespace pagelab;
 
@@ -24,7 +24,7 @@ bool all_declined_have_reasons(const Selection& selection) {
 TEST_SUITE("a million questions") {
   TEST_CASE("every one is answered and nobody is declined without a reason") {
     const BackendRegistry registry = BackendRegistry::of_attention();
-    test::RandomQuestions questions(20261130);
+    RandomQuestions questions(20261130);
     int num_bad = 0;
     for (int question_idx = 0; question_idx < kNumQuestions; ++question_idx) {
       const SelectionQuestion question = questions.next();

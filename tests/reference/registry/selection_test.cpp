@@ -4,14 +4,13 @@
 
 #include "reference/registry/model_shapes.h"
 #include "reference/registry/raised_error.h"
+#include "reference/registry/random_question.h"
 #include "reference/registry/remembered_selections.h"
 #include "reference/registry/selection.h"
 #include "reference/registry/selector.h"
 #include "reference/registry/validate_configuration.h"
-#include "tests/reference/registry/random_question.h"
 
 using namespace pagelab;
-using test::RandomQuestions;
 
 namespace {
 

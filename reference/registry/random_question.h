@@ -1,5 +1,6 @@
-// Random questions to the registry: every field takes every value that some rule looks at, and a few
-// that none does.
+/// \file
+/// Random questions to the registry, for tests and benchmarks: every field takes every value that some rule looks
+/// at, and a few that none does.
 #pragma once
 
 #include <random>
@@ -8,13 +9,15 @@
 #include "reference/registry/kv_cache_dtypes.h"
 #include "reference/registry/selection_question.h"
 
-namespace pagelab::test {
+namespace pagelab {
 
 /// Draws questions. The same seed draws the same ones.
 class RandomQuestions {
  public:
+  /// \param seed  of the generator
   explicit RandomQuestions(unsigned seed) : generator_(seed) {}
 
+  /// The next question.
   SelectionQuestion next() {
     SelectionQuestion question;
     question.capability = one_of<DeviceCapability>({{7, 5},
@@ -36,8 +39,10 @@ class RandomQuestions {
     return question;
   }
 
+  /// True once in so many times.
   bool chance(int one_in) { return std::uniform_int_distribution<int>(1, one_in)(generator_) == 1; }
 
+  /// One of the values, each as likely.
   template <typename Value>
   Value one_of(const std::vector<Value>& values) {
     return values[std::uniform_int_distribution<std::size_t>(0, values.size() - 1)(generator_)];
@@ -105,4 +110,4 @@ class RandomQuestions {
   std::mt19937 generator_;
 };
 
-}  // namespace pagelab::test
+}  // namespace pagelab
