@@ -2,12 +2,12 @@
 
 # pagelab_add_lesson(NN_name [KERNELS] [LINK target ...]): the lesson in the folder of that name. Its example
 # becomes the program lesson_NN_name. Its check knows an answer only by the functions that answer.cpp tells of,
-# so it is compiled once, and linked with the solution, which must pass, and with the wrong answers, each of
-# which must be rejected in the task that its first line names ("// Wrong in task 2: ..."). The exercise is
-# compiled when `pagelab check` is called, so that a half-written one breaks no build. LINK: what example and
-# check need besides the reference. KERNELS: an answer's kernels are in the lesson's answer.cu, the example's in
-# its kernels.cu, if it has one, or in what it LINKs. Such a lesson is about what the simulator's checks say, so
-# where there are no checked kernels it is not built.
+# so it is compiled once, and linked with the solution, which must pass, and the wrong answers, each of which must
+# be rejected in the task that its first line names ("// Wrong in task 2: ..."). The exercise is compiled when
+# `pagelab check` is called, so that a half-written one breaks no build. LINK: what example and check need besides
+# the reference. KERNELS: an answer's kernels are in the lesson's answer.cu, the example's in its kernels.cu, if it
+# has one, or in what it LINKs. Such a lesson is about what the simulator's checks say, so where there are no
+# checked kernels it is not built.
 function(pagelab_add_lesson name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "KERNELS" "" "LINK")
   if(arg_KERNELS AND NOT PAGELAB_CHECKED_KERNELS)
@@ -56,72 +56,67 @@ function(pagelab_add_lesson name)
     set(answer_source "${folder}/answer.cu")
   endif()
   cmake_path(RELATIVE_PATH answer_source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE included)
-  set(solution_source "${PROJECT_BINARY_DIR}/lessons/${name}/solution.cpp")
-  file(CONFIGURE OUTPUT "${solution_source}" CONTENT "#include \"${included}\"\n" @ONLY)
-  pagelab_add_lesson_check(${name} solution "${solution_source}")
-  target_compile_definitions(check_${name}_solution_answer PRIVATE "PAGELAB_ANSWER=\"${folder}/solution.h\"")
-  add_test(NAME "lesson ${number}: the solution passes" COMMAND check_${name}_solution)
-  set_tests_properties("lesson ${number}: the example prints example.txt"
-    "lesson ${number}: the solution passes" PROPERTIES LABELS lessons TIMEOUT 60)
+  pagelab_compose_answers(${name} "${included}" answers_source)
 
-  pagelab_compose_wrong_answers(${name} "${included}" wrong_source)
-  pagelab_add_lesson_check(${name} wrong "${wrong_source}")
-endfunction()
-
-# A program that checks what is in a source file: check_NAME_WHICH.
-function(pagelab_add_lesson_check name which source)
-  set(target check_${name}_${which})
-  add_library(${target}_answer OBJECT "${source}")
-  target_link_libraries(${target}_answer PRIVATE pagelab_options pagelab_warnings)
-  add_executable(${target} $<TARGET_OBJECTS:${target}_answer>)
-  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/answer.cu")
-    target_link_libraries(${target}_answer PRIVATE pagelab_checked_kernel)
+  set(target check_${name}_answers)
+  add_library(${target}_object OBJECT "${answers_source}")
+  target_link_libraries(${target}_object PRIVATE pagelab_options pagelab_warnings)
+  if(arg_KERNELS)
+    target_link_libraries(${target}_object PRIVATE pagelab_checked_kernel)
   else()
-    target_link_libraries(${target}_answer PRIVATE lesson_checker reference pagelab_sanitizers)
-    target_precompile_headers(${target}_answer REUSE_FROM lesson_checker)
+    target_link_libraries(${target}_object PRIVATE lesson_checker reference pagelab_sanitizers)
+    target_precompile_headers(${target}_object REUSE_FROM lesson_checker)
   endif()
+  add_executable(${target} $<TARGET_OBJECTS:${target}_object>)
   target_link_libraries(${target} PRIVATE check_${name} lesson_checker reference pagelab_sanitizers)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lessons/checks)
+
+  add_test(NAME "lesson ${number}: the solution passes" COMMAND ${target})
+  set_tests_properties("lesson ${number}: the example prints example.txt"
+    "lesson ${number}: the solution passes" PROPERTIES LABELS lessons TIMEOUT 60)
 endfunction()
 
-# Writes one source file of all the wrong answers of a lesson, and adds their tests. Each of them is small, and
-# compiling it alone would cost a second for the headers that all of them have, some two hundred times. So that
-# they can lie in one file, the namespace lesson_NN has another name in each, and finds in lesson_NN the names
-# of the lesson's headers, which are included before. (solution.h, which every wrong answer takes the rest
-# from, has therefore no #pragma once.) Which one is checked is said by PAGELAB_WRONG_ANSWER.
-function(pagelab_compose_wrong_answers name included result)
+# Writes one source file of the solution and all the wrong answers of a lesson, and adds the latters' tests. Each of
+# them is small, and compiling it alone would cost a second for the headers that all of them have, some two hundred
+# times. So that they can lie in one file, the namespace lesson_NN has another name in each, and finds in lesson_NN
+# the names of the lesson's headers, which are included before. (solution.h, which every wrong answer takes the rest
+# from, has therefore no #pragma once.) Which one is checked is said by PAGELAB_ANSWER_NAME; by default the solution.
+function(pagelab_compose_answers name included result)
   set(folder "${CMAKE_CURRENT_SOURCE_DIR}/${name}")
   string(SUBSTRING "${name}" 0 2 number)
   set(lesson "lesson_${number}")
   file(STRINGS ${folder}/solution.h headers REGEX "^#include ")
   list(JOIN headers "\n" headers)
-  set(text "${headers}\n#include \"lessons/${name}/answer.h\"\n#include \"lessons/checker/wrong_answer.h\"\n\nnamespace pagelab::${lesson} {}\n")
+  set(text "${headers}\n#include \"lessons/${name}/answer.h\"\n#include \"lessons/checker/named_answer.h\"\n\nnamespace pagelab::${lesson} {}\n")
   set(names "")
-  file(GLOB wrong_answers CONFIGURE_DEPENDS RELATIVE ${folder}/wrong ${folder}/wrong/*.h)
-  foreach(wrong_answer IN LISTS wrong_answers)
-    string(REPLACE ".h" "" mistake ${wrong_answer})
+  file(GLOB wrong_answers CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/wrong/*.h)
+  foreach(answer IN LISTS wrong_answers ITEMS solution.h)
+    cmake_path(GET answer STEM answer_name)
     string(APPEND text "
-namespace pagelab::${lesson}_${mistake} {
+namespace pagelab::${lesson}_${answer_name} {
 using namespace pagelab::${lesson};
 }
-#define ${lesson} ${lesson}_${mistake}
-#define PAGELAB_ANSWER \"lessons/${name}/wrong/${wrong_answer}\"
+#define ${lesson} ${lesson}_${answer_name}
+#define PAGELAB_ANSWER \"lessons/${name}/${answer}\"
 #include \"${included}\"
 #undef ${lesson}
 #undef PAGELAB_ANSWER
 ")
-    list(APPEND names ${mistake})
+    list(APPEND names ${answer_name})
+  endforeach()
 
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/wrong/${wrong_answer})
-    file(STRINGS ${folder}/wrong/${wrong_answer} first_line LIMIT_COUNT 1)
+  foreach(wrong_answer IN LISTS wrong_answers)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${wrong_answer})
+    file(STRINGS ${folder}/${wrong_answer} first_line LIMIT_COUNT 1)
     if(NOT first_line MATCHES "^// Wrong in task ([0-9]+):")
-      message(FATAL_ERROR "${folder}/wrong/${wrong_answer} must begin with '// Wrong in task N: why'.")
+      message(FATAL_ERROR "${folder}/${wrong_answer} must begin with '// Wrong in task N: why'.")
     endif()
     set(task ${CMAKE_MATCH_1})
+    cmake_path(GET wrong_answer STEM mistake)
     set(case "lesson ${number}: the wrong answer ${mistake} is rejected in task ${task}")
-    add_test(NAME "${case}" COMMAND check_${name}_wrong)
+    add_test(NAME "${case}" COMMAND check_${name}_answers)
     set_tests_properties("${case}" PROPERTIES LABELS lessons TIMEOUT 60
-      ENVIRONMENT "PAGELAB_WRONG_ANSWER=${mistake}"
+      ENVIRONMENT "PAGELAB_ANSWER_NAME=${mistake}"
       PASS_REGULAR_EXPRESSION "Task ${task}, [a-z_]+, (is not right yet|crashed|was stopped|is not done)")
   endforeach()
 
@@ -134,10 +129,10 @@ using namespace pagelab::${lesson};
   list(JOIN entries ",\n    " entries)
   string(APPEND text "
 pagelab::${lesson}::Answer pagelab::${lesson}${target_of_check}::answer() {
-  return lessons::wrong_answer<Answer (*)()>({\n    ${entries}})();
+  return lessons::named_answer<Answer (*)()>({\n    ${entries}})();
 }
 ")
-  set(source "${PROJECT_BINARY_DIR}/lessons/${name}/wrong_answers.cpp")
+  set(source "${PROJECT_BINARY_DIR}/lessons/${name}/answers.cpp")
   file(CONFIGURE OUTPUT "${source}" CONTENT "${text}" @ONLY)
   set(${result} "${source}" PARENT_SCOPE)
 endfunction()

@@ -23,7 +23,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// "task 2 slot_of: right" for each task, from the solution's check that the build made.
 std::vector<std::string> tasks_of(const fs::path& folder) {
-  const std::string check = "check_" + folder.filename().string() + "_solution";
+  const std::string check = "check_" + folder.filename().string() + "_answers";
   const CommandResult result =
       run_command(std::string(PAGELAB_CHECKS_FOLDER) + "/" + check + " --each");
   REQUIRE(result.exit_status == 0);
