@@ -18,7 +18,7 @@
 //          shared memory whatever the length, so many thread blocks share a multiprocessor, and a single
 //          row of 65,536 keys occupies 128 of them. This is version 2 of vLLM's PagedAttention, or split-KV.
 // Change   rung 3's thread block took a row alone, however long, and needed shared memory for all scores.
-//          64 × 8192 keys: 14.8 ms instead of 26.6 on an H200 (shapes and log: 3_cta.cuh).
+//          64 × 8192 keys: 16.2 ms instead of 26.9 on an H200 (2026-11-30-h200-ladders.txt; shapes: 3_cta.cuh).
 // Order    in a partition as in rung 3, with the partition's own maximum, which the sink does not join;
 //          over partitions as in reduce_partitions.cuh. Rows of up to 512 keys without a sink have rung 3's
 //          bits. A term of the sums passes at most 4 roundings more than in the canonical order (the weight

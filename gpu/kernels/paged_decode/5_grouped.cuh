@@ -19,8 +19,8 @@
 // Cost     with four heads a group a quarter of what rung 4 reads: each key and value of a KV head once a
 //          row. Now the loads are too few and too short to keep memory busy: each is waited for.
 // Change   rung 4's thread block served one query head, and those of a group read the same keys and values
-//          each for itself (from the L2 cache, where they were lucky). 64 × 8192 keys: 5.8 ms instead
-//          of 14.8 on an H200 (shapes and log: 3_cta.cuh).
+//          each for itself (from the L2 cache, where they were lucky). 64 × 8192 keys: 6.8 ms instead
+//          of 16.2 on an H200 (2026-11-30-h200-ladders.txt; shapes: 3_cta.cuh).
 // Order    rung 4's: the same bits.
 // Expects  a valid step: block ids within the cache for every position below seq_len. max_seq_len no
 //          smaller than any of seq_lens: a longer row would be NaN. decode_workspace_floats() of workspace.

@@ -21,13 +21,13 @@
 // Cost     each key and value of a KV head once a row, by 16-byte copies: at head size 128 three tiles of 8 KiB a
 //          warp, two of them under way, and two thread blocks a multiprocessor: 128 KiB under way. For 16 keys
 //          a warp issues 32 mma, 16 ldmatrix, 16 copies and 4 exponentials a lane. Memory bandwidth limits it.
-// Change   rung 6 multiplied on the ordinary cores: of its 490 million instructions a launch, most served the
+// Change   rung 6 multiplied on the ordinary cores: of its 341 million instructions a launch, most serve the
 //          conversion of 16-bit elements, their fma, and the sums over eight lanes. A tensor core takes 16 bits as
-//          they are and adds by itself, even though most of its rows are idle: 207 million instructions. And
-//          where a thread block waited for its block table, a warp now locates its own keys; in a batch of decodes
-//          the row's request is known without a search (reduce_base_2.cuh). 64 × 8192 keys: 0.56 ms instead of
-//          0.80 on an H200 (docs/measurements/2026-11-30-h200-cascade-and-ex2.txt; shapes: 3_cta.cuh), 88 % of the rate
-//          at which a kernel there only reads.
+//          they are and adds by itself, even though most of its rows are idle: 207 million instructions. A
+//          thread block need not wait for its block table: a warp locates its own keys. 64 × 8192 keys: 0.550 ms
+//          instead of 0.556 on an H200 (docs/measurements/2026-11-30-h200-ladders.txt; shapes: 3_cta.cuh), 87 % of the
+//          rate at which a kernel there only reads. The gain is small
+//          at four heads a group: both rungs wait for memory.
 // Order    a score's product is summed by tensor cores (docs/tensor_cores.md), 16 elements at a time in increasing
 //          order. A tile joins its warp's state in base 2: with the new maximum, acc and the lanes' parts of l are
 //          multiplied by 2^(old − new); a lane adds its four weights to its part of l; the weights, rounded to 16

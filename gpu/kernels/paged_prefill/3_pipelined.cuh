@@ -29,9 +29,11 @@
 //          neighbours in the grid, and share keys and values in L2. Sums are not multiplied by 1: if no row of a
 //          warp has a new maximum, the rescaling is left out. Registers are for sums: what a thread block seldom
 //          needs lies in shared memory, queries are loaded anew for each tile, a place in a swizzled row is an xor
-//          away from the one before. 16,384 tokens: 288 TFLOP/s instead of 14 on an H200 (one NVIDIA H200,
-//          2026-11-30, docs/measurements/2026-11-30-h200-cascade-and-ex2.txt; shape: 1_tiled.cuh), 37 % of a product of
-//          cuBLAS. It had 231 with an exponential of fourteen instructions (docs/ex2.md).
+//          away from the one before. A copy asks nothing of its source: what is not
+//          read has an address that nobody looks at. 16,384 tokens: 312 TFLOP/s instead of 14 on an H200 (one NVIDIA H200,
+//          2026-11-30, docs/measurements/2026-11-30-h200-ladders.txt; shape: 1_tiled.cuh), 39 % of a product of cuBLAS. It
+//          had 288 when each copy looked at its address (2026-11-30-h200-rungs-6-and-3.txt), and 231 with an exponential
+//          of fourteen instructions (docs/ex2.md).
 //          Tried and left out, with that one (2026-11-30-h200.txt, where it has 239): 32 rows a warp read each
 //          tile half as often but leave two warps a scheduler (195); every other warp half a tile behind, so that one
 //          part's exponentials meet another's products (240, for more shared memory); a warp that multiplies the
