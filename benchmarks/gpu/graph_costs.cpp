@@ -10,8 +10,9 @@
 //     gpu    from the first launch to the last, by CUDA events
 //
 // "short" is the gpu time of a full graph that was recorded for sequences of up to 512 tokens: the difference is what the
-// thread blocks cost that find nothing to do. "update" is the copy of the step's metadata into the persistent arrays, which
-// both kinds of graph need.
+// thread blocks cost that find nothing to do. "update" is the check of the step's metadata and the copy into the persistent
+// arrays, which both kinds of graph need. "KiB" is what the driver takes for a recording; it keeps that, so that later rows
+// find it there.
 
 #include <cuda_runtime.h>
 #include <fmt/format.h>

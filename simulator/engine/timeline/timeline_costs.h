@@ -15,8 +15,8 @@ struct TimelineCosts {
   double metadata_us = 200;            ///< see the table
   double metadata_us_per_request = 1;  ///< see the table
   double kernels_per_layer = 10;       ///< see the table
-  double launch_us = 5;                ///< see the table
-  double replay_us = 10;               ///< see the table
+  double launch_us = 3.7;              ///< see the table
+  double replay_us = 3;                ///< see the table
   double matrix_tflops = 780.69;       ///< see the table
   double read_gbps = 4350.8;           ///< see the table
   double decode_us = 31.9;             ///< see the table
