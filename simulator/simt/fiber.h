@@ -76,8 +76,11 @@ class Fiber {
 
   /// \param entry     never returns: it switches away for the last time
   /// \param argument  what entry gets
+  /// \param number    of the fiber, from 0. Neighbours' stacks begin at different places of a page: at the same,
+  ///                  the frames of a warp's lanes would drive each other out of a processor's first cache, which
+  ///                  keeps few lines of each place
   /// \throws Error    if the system refuses the stack
-  Fiber(void (*entry)(void* argument), void* argument);
+  Fiber(void (*entry)(void* argument), void* argument, std::size_t number);
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;

@@ -124,7 +124,7 @@ void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
 
 Fiber* ThreadBlock::take_fiber() {
   if (idle_fibers_.empty()) {
-    fibers_.push_back(std::make_unique<Fiber>(fiber_main, this));
+    fibers_.push_back(std::make_unique<Fiber>(fiber_main, this, fibers_.size()));
     return fibers_.back().get();
   }
   Fiber* const fiber = idle_fibers_.back();
