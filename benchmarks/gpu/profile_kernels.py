@@ -48,22 +48,70 @@ COMPARED = [
     ("ldmatrix", [("ldmatrix", None)], ["smsp__inst_executed_op_ldsm.sum"]),
     ("mma", [("mma", None)], ["sm__inst_executed_pipe_tensor_op_hmma.sum"]),
 ]
-# Where the compilers or the counters differ, and why; docs/counters.md says more.
+# Where the compilers or the counters differ, and why; docs/counters.md says more. A launch of its own: "launch 2".
 SWITCHED_OFF = "ncu counts instructions that a predicate switches off for the whole warp"
+A_ROW_OF_A = "nvcc loads four neighbours of a row of A at once, 16 bytes"
+TWO_OF_A_ROW = "nvcc loads two neighbours of a row of A at once, 4 bytes"
+ONE_INCREMENT = "an increment by 1 adds up the lanes of a word at once"
+FOUR_WEIGHTS = "nvcc loads four weights at once, 16 bytes in two wavefronts; single loads are switched off"
+NEIGHBOURS = "nvcc loads or stores neighbours at once, 8 or 16 bytes"
+TWO_PARTITIONS = "nvcc loads the numbers of two partitions at once, 16 bytes in two wavefronts"
+ZEROS = "a copy that only fills with zeros asks nothing of global memory"
+MORE_THAN_SOURCE = "ncu's sum is greater than LDS and LDSM on its own source page, which are as many as here"
+IN_PIECES = "a structure is stored in other pieces"
+AT_ONCE = "a few, and others in each run: different accesses at the same time"
+CONSTANTS = "HFMA2.MMA, which puts a constant into a register"
 NOTES = {
     ("block_reduce/1_shared_memory", "shared load requests"): SWITCHED_OFF,
     ("block_reduce/1_shared_memory", "shared store requests"): SWITCHED_OFF,
     ("scan/1_hillis_steele", "shared load requests"): SWITCHED_OFF,
     ("scan/2_warp_shuffle", "shared load requests"): SWITCHED_OFF,
     ("matmul/2_tiled", "shared store requests"): SWITCHED_OFF,
-    ("matmul/2_tiled", "shared load requests"): "nvcc loads four neighbours of a row of A at once, 16 bytes",
-    ("matmul/2_tiled", "shared load wavefronts"): "nvcc loads four neighbours of a row of A at once, 16 bytes",
-    ("matmul/3_tensor_cores", "shared load requests"): "nvcc loads two neighbours of a row of A at once, 4 bytes",
-    ("matmul/3_tensor_cores", "shared load wavefronts"): "nvcc loads two neighbours of a row of A at once, 4 bytes",
-    ("matmul/3_tensor_cores", "shared load conflicts"): "nvcc loads two neighbours of a row of A at once, 4 bytes",
-    ("histogram/2_shared_atomics", "shared atomic wavefronts"): "an increment by 1 adds up the lanes of a word at once",
-    ("histogram/2_shared_atomics", "shared atomic conflicts"): "an increment by 1 adds up the lanes of a word at once",
+    ("matmul/2_tiled", "shared load requests"): A_ROW_OF_A,
+    ("matmul/2_tiled", "shared load wavefronts"): A_ROW_OF_A,
+    ("matmul/3_tensor_cores", "shared load requests"): TWO_OF_A_ROW,
+    ("matmul/3_tensor_cores", "shared load wavefronts"): TWO_OF_A_ROW,
+    ("matmul/3_tensor_cores", "shared load conflicts"): TWO_OF_A_ROW,
+    ("histogram/2_shared_atomics", "shared atomic wavefronts"): ONE_INCREMENT,
+    ("histogram/2_shared_atomics", "shared atomic conflicts"): ONE_INCREMENT,
+    ("paged_decode/3_cta", "shared load requests"): FOUR_WEIGHTS,
+    ("paged_decode/3_cta", "shared load wavefronts"): FOUR_WEIGHTS,
+    ("paged_decode/4_split", "launch 1", "shared load requests"): FOUR_WEIGHTS,
+    ("paged_decode/4_split", "launch 1", "shared load wavefronts"): FOUR_WEIGHTS,
+    ("paged_decode/4_split", "launch 2", "shared load requests"): SWITCHED_OFF,
+    ("paged_decode/5_grouped", "launch 1", "shared load requests"): FOUR_WEIGHTS,
+    ("paged_decode/5_grouped", "launch 1", "shared load wavefronts"): FOUR_WEIGHTS,
+    ("paged_decode/5_grouped", "launch 1", "shared load conflicts"): AT_ONCE,
+    ("paged_decode/5_grouped", "launch 2", "shared load requests"): SWITCHED_OFF,
+    ("paged_decode/6_pipelined", "launch 1", "global load requests"): ZEROS,
+    ("paged_decode/6_pipelined", "launch 2", "shared load requests"): SWITCHED_OFF,
+    ("paged_decode/7_tensor_cores", "launch 1", "global load requests"): ZEROS,
+    ("paged_decode/7_tensor_cores", "launch 2", "shared load wavefronts"): TWO_PARTITIONS,
+    ("paged_prefill/1_tiled", "shared store requests"): SWITCHED_OFF,
+    ("paged_prefill/2_tensor_cores", "shared load wavefronts"): AT_ONCE,
+    ("paged_prefill/2_tensor_cores", "shared load conflicts"): AT_ONCE,
+    ("paged_prefill/3_pipelined", "global load requests"): ZEROS,
+    ("paged_prefill/3_pipelined", "shared store requests"): IN_PIECES,
+    ("paged_prefill/3_pipelined", "shared store wavefronts"): IN_PIECES,
+    ("paged_prefill/3_pipelined", "shared store conflicts"): IN_PIECES,
+    ("cascade/1_prefix", "launch 1", "global load requests"): ZEROS,
+    ("cascade/1_prefix", "launch 1", "shared load requests"): MORE_THAN_SOURCE,
+    ("cascade/1_prefix", "launch 1", "shared load wavefronts"): AT_ONCE,
+    ("cascade/1_prefix", "launch 1", "shared load conflicts"): AT_ONCE,
+    ("cascade/1_prefix", "launch 2", "shared load requests"): TWO_PARTITIONS,
+    ("unified/1_two_dimensional", "shared store requests"): SWITCHED_OFF,
+    ("unified/1_two_dimensional", "shared store wavefronts"): AT_ONCE,
+    ("unified/1_two_dimensional", "shared store conflicts"): AT_ONCE,
+    ("unified/2_segmented", "shared store requests"): SWITCHED_OFF,
+    ("unified/2_segmented", "shared store wavefronts"): AT_ONCE,
+    ("unified/2_segmented", "shared store conflicts"): AT_ONCE,
+    ("flex/1_block_mask", "shared store requests"): SWITCHED_OFF,
+    ("flex/1_block_mask", "shared load wavefronts"): AT_ONCE,
+    ("flex/1_block_mask", "shared load conflicts"): AT_ONCE,
 }
+# Kernels of which all other counts of shared memory differ because of NEIGHBOURS.
+WITH_NEIGHBOURS = {"paged_decode/6_pipelined", "paged_decode/7_tensor_cores", "paged_prefill/1_tiled",
+                   "paged_prefill/3_pipelined", "unified/1_two_dimensional", "unified/2_segmented"}
 # What ncu alone knows: printed, not compared.
 SHOWN = [
     "smsp__inst_executed.sum",
@@ -158,6 +206,17 @@ def compare(simulated, measured):
         yield from rows_of_launch(kernel, label, launch, on_gpu)
 
 
+def note_of(kernel, launch, what, simulated):
+    """Why a count differs. launch begins with its number: "launch 2, …" """
+    of_launch = NOTES.get((kernel, launch.split(",")[0], what))
+    note = of_launch or NOTES.get((kernel, what))
+    if note:
+        return note
+    if what == "mma" and simulated == 0:
+        return CONSTANTS
+    return NEIGHBOURS if kernel in WITH_NEIGHBOURS and what.startswith("shared") else "not explained"
+
+
 def print_table(rows):
     previous = None
     for kernel, launch, what, simulated, measured, difference in rows:
@@ -165,8 +224,7 @@ def print_table(rows):
             print(f"\n{kernel}" + f", {launch}")
             print(f"  {'':<68} {'simulator':>12} {'ncu':>12} {'difference':>12}")
             previous = (kernel, launch)
-        note = NOTES.get((kernel, what), "not explained")
-        mark = "" if difference in (0, "-") else f"  * {note}"
+        mark = "" if difference in (0, "-") else f"  * {note_of(kernel, launch, what, simulated)}"
         print(f"  {what:<68} {simulated:>12} {measured:>12} {difference:>12}{mark}")
     compared = [row for row in rows if row[5] != "-"]
     equal = [row for row in compared if row[5] == 0]
