@@ -207,4 +207,28 @@ inline void check_golden_texts_with(const Features& features,
   if (!features.graphs) CHECK(totals.num_steps_of_mode[1] == 0);
 }
 
+/// The six texts in a pool that they outgrow, in steps that mix pieces of prompts with decodes.
+/// \param backend     that attends
+/// \param block_size  tokens a block
+/// \param num_tokens  the beginning of each text
+inline void check_golden_texts(const AttentionBackend& backend,
+                               std::int64_t block_size,
+                               std::int64_t num_tokens = kGoldenTokens) {
+  const GoldenWork work = {.num_relatives = 0, .num_tokens = num_tokens};
+  const std::vector<GoldenText> requests = golden_requests(work);
+  REQUIRE(requests.size() == 6);
+  const Features features = {.prefix_caching = true,
+                             .preemption = true,
+                             .chunked_prefill = true,
+                             .cascade = false,
+                             .graphs = false};
+  const std::vector<StepRecord> steps = check_golden_requests(
+      backend, requests, options_of(features, requests, work, block_size));
+  CHECK(std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) {
+    return step.num_decode_tokens > 0 && step.num_prefill_tokens > 0;
+  }));
+  CHECK(has_chunks(steps, requests));
+  CHECK(totals_of(steps).num_preemptions > 0);
+}
+
 }  // namespace pagelab::test
