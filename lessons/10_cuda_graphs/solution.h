@@ -5,9 +5,12 @@
 
 #include "lessons/10_cuda_graphs/answer.h"
 #include "lessons/10_cuda_graphs/means.cuh"
+#include "lessons/checker/not_solved.h"
 
 namespace pagelab::lesson_10 {
 inline namespace PAGELAB_TARGET {
+
+using lessons::NotSolved;
 
 inline CUDAGraphMode resolve_mode(const ModeQuestion& question) {
   const AttentionCGSupport weakest =
@@ -68,7 +71,8 @@ inline CommonAttentionMetadata pad_step(const CommonAttentionMetadata& step,
   return padded;
 }
 
-inline void record_means(const PersistentArrays& arrays, const CurrentStep&) {
+inline void record_means(const PersistentArrays& arrays, const CurrentStep& step) {
+  static_cast<void>(step);  // all of it would be recorded, and be wrong in the next step
   MeansParams params;
   params.seq_lens = arrays.seq_lens;
   params.block_table = arrays.block_table;
