@@ -151,8 +151,8 @@ inline std::vector<std::vector<RowVector>> logits_in_float64(const std::vector<F
 }
 
 inline std::vector<std::vector<RowVector>> logits_in(DType dtype,
-                                              const AttentionBackend& backend,
-                                              const std::vector<FedText>& texts) {
+                                                     const AttentionBackend& backend,
+                                                     const std::vector<FedText>& texts) {
   KvCacheSpec spec = tiny_llama().kv_cache_spec(
       1 + kBlocksPerText * static_cast<std::int64_t>(texts.size()), kFedBlockSize);
   spec.dtype = dtype;
@@ -180,9 +180,9 @@ struct Feed {
 /// \param dtype    of query, key, value and cache
 /// \param feed     the texts
 inline void check_fed_tokens(const std::string& name,
-                      const AttentionBackend& backend,
-                      DType dtype,
-                      const Feed& feed) {
+                             const AttentionBackend& backend,
+                             DType dtype,
+                             const Feed& feed) {
   CAPTURE(name);
   const auto got = logits_in(dtype, backend, feed.texts);
   double worst_error = 0.0;

@@ -222,8 +222,8 @@ inline void check_golden_texts(const AttentionBackend& backend,
                              .chunked_prefill = true,
                              .cascade = false,
                              .graphs = false};
-  const std::vector<StepRecord> steps = check_golden_requests(
-      backend, requests, options_of(features, requests, work, block_size));
+  const std::vector<StepRecord> steps =
+      check_golden_requests(backend, requests, options_of(features, requests, work, block_size));
   CHECK(std::any_of(steps.begin(), steps.end(), [](const StepRecord& step) {
     return step.num_decode_tokens > 0 && step.num_prefill_tokens > 0;
   }));
