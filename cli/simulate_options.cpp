@@ -168,7 +168,9 @@ void add_simulate_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--max-model-len", options.max_model_len, "most tokens of a request")
       ->capture_default_str()
       ->check(whole_number());
-  command.add_flag("--no-prefix-caching", options.no_prefix_caching, "share no blocks");
+  command.add_flag("--enable-prefix-caching,!--no-enable-prefix-caching",
+                   options.enable_prefix_caching,
+                   "share blocks of equal beginnings (default: yes)");
   command.add_flag("--no-async-scheduling", options.no_async_scheduling,
                    "schedule a step only when the one before is computed");
   command
@@ -225,7 +227,7 @@ SimulatedEngine engine_of(const SimulateOptions& options) {
   settings.cache.block_size = narrow("--block-size", block_size, 1);
   settings.cache.num_blocks = static_cast<std::int32_t>(engine.capacity.num_blocks);
   settings.cache.max_model_len = narrow("--max-model-len", options.max_model_len, 1, kMostTokens);
-  settings.cache.enable_caching = !options.no_prefix_caching;
+  settings.cache.enable_caching = options.enable_prefix_caching;
 
   engine.graphs = graphs_of(options, question, *selection.facts);
   settings.worker.mode = engine.graphs.mode;
