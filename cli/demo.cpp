@@ -137,8 +137,15 @@ class Demo {
       return num_decodes > 0 && num_decodes < metadata.num_reqs();
     });
     std::optional<StepRecord> last;
+    int num_alike = 0;  // steps since the last line
     chosen_ = generate_on(recorder, [&](const StepRecord& record) {
-      if (!last || is_another_batch(record, *last)) fmt::print("   {}\n", to_string(record));
+      if (!last || is_another_batch(record, *last)) {
+        if (num_alike > 0) fmt::print("   ... {} more like it\n", num_alike);
+        fmt::print("   {}\n", to_string(record));
+        num_alike = 0;
+      } else {
+        ++num_alike;
+      }
       last = record;
     });
     recorded_ = recorder.recorded();

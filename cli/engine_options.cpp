@@ -58,6 +58,9 @@ void set_cascade(const EngineFlags& flags, EngineOptions& options) {
   if (flags.num_sms && !flags.cascade) {
     refuse("--num-sms {} has no effect without --cascade.", *flags.num_sms);
   }
+  if (flags.cascade && !flags.enable_prefix_caching) {
+    refuse("--cascade has no effect with --no-enable-prefix-caching: no block is shared then.");
+  }
   options.cascade = flags.cascade;
   options.num_sms = flags.num_sms.value_or(options.num_sms);
 }
@@ -83,15 +86,21 @@ void add_engine_options(CLI::App& command, EngineFlags& flags) {
   command.add_option("--max-num-seqs", flags.max_num_seqs, "most requests that run at once")
       ->capture_default_str()
       ->check(whole_number());
-  command.add_flag("--enable-prefix-caching,!--no-enable-prefix-caching",
-                   flags.enable_prefix_caching,
-                   "keep full blocks for requests that begin alike (default: on)");
-  command.add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
-                   flags.enable_chunked_prefill,
-                   "cut a prompt that does not fit a step (default: on)");
-  command.add_flag("--cascade,!--disable-cascade-attn", flags.cascade,
-                   "the first model runner with cascade attention, as until vLLM 0.31.0: what all "
-                   "requests of a step begin with is read once (default: off)");
+  // Once, or the one would contradict the other.
+  const auto once = CLI::MultiOptionPolicy::Throw;
+  command
+      .add_flag("--enable-prefix-caching,!--no-enable-prefix-caching", flags.enable_prefix_caching,
+                "keep full blocks for requests that begin alike (default: on)")
+      ->multi_option_policy(once);
+  command
+      .add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
+                flags.enable_chunked_prefill, "cut a prompt that does not fit a step (default: on)")
+      ->multi_option_policy(once);
+  command
+      .add_flag("--cascade,!--disable-cascade-attn", flags.cascade,
+                "the first model runner with cascade attention, as until vLLM 0.31.0: what all "
+                "requests of a step begin with is read once (default: off)")
+      ->multi_option_policy(once);
   command
       .add_option("--num-sms", flags.num_sms,
                   "multiprocessors that cascade's rule counts with (default: 132)")

@@ -129,6 +129,9 @@ std::optional<CascadeSetting> cascade_of(const SimulateOptions& options,
     if (options.num_sms) refuse("--num-sms {} has no effect without --cascade.", *options.num_sms);
     return std::nullopt;
   }
+  if (!options.enable_prefix_caching) {
+    refuse("--cascade has no effect with --no-enable-prefix-caching: no block is shared then.");
+  }
   // Only FlashAttention's rule ever says yes.
   if (backend != "FLASH_ATTN") {
     refuse("--cascade: {} never uses cascade attention; FLASH_ATTN does (--backend FLASH_ATTN).",
