@@ -26,8 +26,7 @@
 //          they are and adds by itself, even though most of its rows are idle: 207 million instructions. A
 //          thread block need not wait for its block table: a warp locates its own keys. 64 × 8192 keys: 0.550 ms
 //          instead of 0.556 on an H200 (docs/measurements/2026-11-30-h200-ladders.txt; shapes: 3_cta.cuh), 87 % of the
-//          rate at which a kernel there only reads. The gain is small
-//          at four heads a group: both rungs wait for memory.
+//          rate at which a kernel there only reads. The gain is small at four heads a group: both rungs wait for memory.
 // Order    a score's product is summed by tensor cores (docs/tensor_cores.md), 16 elements at a time in increasing
 //          order. A tile joins its warp's state in base 2: with the new maximum, acc and the lanes' parts of l are
 //          multiplied by 2^(old − new); a lane adds its four weights to its part of l; the weights, rounded to 16
