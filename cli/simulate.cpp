@@ -129,19 +129,14 @@ void print_costs(const TimelineCosts& costs, const SimulateOptions& options) {
     fmt::print("  costs       each step takes {} ms, as asked for\n", *options.step_ms);
     return;
   }
-  std::string assumed;
-  for (const TimelineCost& cost : timeline_costs()) {
-    if (!cost.is_measured) assumed += fmt::format("{}{}", assumed.empty() ? "" : ", ", cost.name);
-  }
-  fmt::print("  costs       of pagelab's kernels on an H200; not measured but assumed: {}\n",
-             assumed);
+  fmt::print("  costs       measured; the GPU's are those of pagelab's kernels on an H200\n");
   if (!options.show_costs) {
     fmt::print("              (--show-costs says where each comes from, --cost changes one)\n");
     return;
   }
   for (const TimelineCost& cost : timeline_costs()) {
     fmt::print("    {:<24}{:>9}  {}\n      {}: {}\n", cost.name, costs.*cost.value, cost.what,
-               cost.is_measured ? "measured" : "ASSUMED", cost.source);
+               cost.origin == CostOrigin::kMeasured ? "measured" : "counted", cost.source);
   }
 }
 

@@ -18,19 +18,25 @@ constexpr double kLargestCost = 1e9;
 //                     (565 - 98.5) us / 1.879 GB = 1 / (4028 GB/s);   98.5 us - 0.268 GB / (4028 GB/s) = 31.9 us
 //   paged_prefill/3   2048: 34.36 GFLOP in 203 us         16384: 2199 GFLOP in 9520 us
 //                     9317 us / 2164.7 GFLOP = 1 / (232.3 TFLOP/s);   203 us - 34.36 GFLOP / (232.3 TFLOP/s) = 55.1 us
-constexpr bool kMeasured = true, kAssumed = false;
+constexpr CostOrigin kMeasured = CostOrigin::kMeasured;
+constexpr const char* kMetadataSource =
+    "pagelab's step builder, copies and FLASH_ATTN's plan on an AMD EPYC and the simulator's "
+    "memory, decodes behind 8192 "
+    "tokens (metadata_costs; docs/measurements/2026-11-30-metadata.txt)";
 constexpr std::array<TimelineCost, 13> kCosts = {{
     {"schedule_us", &TimelineCosts::schedule_us, kMeasured,
      "CPU: schedule() and update_from_output() of a step",
      "vLLM 0.32.0's own classes on two cores of an AMD EPYC, 2,000 requests of Mooncake's trace: "
      "10.4 to 11.2 s for 14,903 steps"},
-    {"metadata_us", &TimelineCosts::metadata_us, kAssumed, "CPU: building a step's arrays",
-     "nobody measured it"},
-    {"metadata_us_per_request", &TimelineCosts::metadata_us_per_request, kAssumed,
-     "CPU: the same, for each request more", "nobody measured it"},
-    {"kernels_per_layer", &TimelineCosts::kernels_per_layer, kAssumed,
+    {"metadata_us", &TimelineCosts::metadata_us, kMeasured,
+     "CPU: building a step's arrays, copying them and planning its attention", kMetadataSource},
+    {"metadata_us_per_request", &TimelineCosts::metadata_us_per_request, kMeasured,
+     "CPU: the same, for each request more", kMetadataSource},
+    {"kernels_per_layer", &TimelineCosts::kernels_per_layer, CostOrigin::kCounted,
      "kernels that a layer launches where no graph replays it",
-     "counted on paper: 2 norms, 4 matrices, RoPE, cache write, attention, activation"},
+     "vLLM's LlamaDecoderLayer: rms_norm, qkv_proj, rotary_embedding, reshape_and_cache_flash, "
+     "attention, "
+     "o_proj, fused_add_rms_norm, gate_up_proj, silu_and_mul, down_proj"},
     {"launch_us", &TimelineCosts::launch_us, kMeasured, "CPU: launching one kernel",
      "H200, 384 launches from C++ in 1432 us (docs/measurements/2026-11-30-h200-graphs.txt)"},
     {"replay_us", &TimelineCosts::replay_us, kMeasured, "CPU: replaying one graph",

@@ -1,8 +1,9 @@
 /// \file
-/// What a step's parts cost, in one table with where each figure comes from. Most were measured; the others
-/// are assumptions, and say so. Whoever knows better sets them (`pagelab simulate --cost NAME=VALUE`).
+/// What a step's parts cost, in one table with where each figure comes from: a measurement, or a count.
+/// Whoever has other figures sets them (`pagelab simulate --cost NAME=VALUE`).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,26 +12,32 @@ namespace pagelab {
 
 /// The figures. What they mean is in timeline_costs().
 struct TimelineCosts {
-  double schedule_us = 725;            ///< see the table
-  double metadata_us = 200;            ///< see the table
-  double metadata_us_per_request = 1;  ///< see the table
-  double kernels_per_layer = 10;       ///< see the table
-  double launch_us = 3.7;              ///< see the table
-  double replay_us = 3;                ///< see the table
-  double matrix_tflops = 780.69;       ///< see the table
-  double read_gbps = 4350.8;           ///< see the table
-  double decode_us = 31.9;             ///< see the table
-  double decode_gbps = 4028;           ///< see the table
-  double extend_us = 55.1;             ///< see the table
-  double extend_tflops = 232.3;        ///< see the table
-  double extend_gbps = 461.8;          ///< see the table
+  double schedule_us = 725;               ///< see the table
+  double metadata_us = 0;                 ///< see the table
+  double metadata_us_per_request = 2.27;  ///< see the table
+  double kernels_per_layer = 10;          ///< see the table
+  double launch_us = 3.7;                 ///< see the table
+  double replay_us = 3;                   ///< see the table
+  double matrix_tflops = 780.69;          ///< see the table
+  double read_gbps = 4350.8;              ///< see the table
+  double decode_us = 31.9;                ///< see the table
+  double decode_gbps = 4028;              ///< see the table
+  double extend_us = 55.1;                ///< see the table
+  double extend_tflops = 232.3;           ///< see the table
+  double extend_gbps = 461.8;             ///< see the table
+};
+
+/// How a figure was found.
+enum class CostOrigin : std::uint8_t {
+  kMeasured,  ///< on the machine that its source names
+  kCounted,   ///< in the program that its source names
 };
 
 /// One row of the table.
 struct TimelineCost {
   std::string_view name;         ///< as the user writes it
   double TimelineCosts::*value;  ///< the figure
-  bool is_measured;              ///< or assumed
+  CostOrigin origin;             ///< how it was found
   std::string_view what;         ///< what it is
   std::string_view source;       ///< where it comes from
 };

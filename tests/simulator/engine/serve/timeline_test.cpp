@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "reference/contract/error.h"
 
 using namespace pagelab;
@@ -165,6 +167,16 @@ TEST_SUITE("timeline") {
       TimelineCosts costs;
       set_cost(costs, std::string(cost.name) + "=12.5");
       CHECK(costs.*cost.value == 12.5);
+    }
+  }
+
+  TEST_CASE("the only figure that was counted lists what it counts") {
+    for (const TimelineCost& cost : timeline_costs()) {
+      CAPTURE(cost.name);
+      CHECK((cost.origin == CostOrigin::kCounted) == (cost.name == "kernels_per_layer"));
+      if (cost.origin != CostOrigin::kCounted) continue;
+      const auto num_kernels = 1 + std::count(cost.source.begin(), cost.source.end(), ',');
+      CHECK(TimelineCosts{}.*cost.value == num_kernels);
     }
   }
 
