@@ -55,13 +55,20 @@ MeasuredLayer layer_of(const MeasureOptions& options, bool is_simulated) {
   return layer;
 }
 
-std::vector<MeasuredShape> shapes_of(const MeasureOptions& options, const std::string& target) {
+std::vector<MeasuredShape> shapes_of(const MeasureOptions& options,
+                                     const std::string& target,
+                                     const MeasuredLayer& layer) {
   std::vector<std::string> texts = options.shapes;
-  if (texts.empty() && target == "cuda") texts = {"decode:64x8192", "prefill:1x16384"};
-  if (texts.empty() && target == "cpu") texts = {"decode:8x1024", "prefill:1x256"};
-  if (texts.empty()) texts = {"decode:2x600", "prefill:1x70"};
+  if (texts.empty() && target == "cuda")
+    texts = {"decode:64x8192", "prefill:1x16384", "cascade:64x8192x256"};
+  if (texts.empty() && target == "cpu")
+    texts = {"decode:8x1024", "prefill:1x256", "cascade:8x1024x64"};
+  if (texts.empty()) texts = {"decode:2x600", "prefill:1x70", "cascade:4x256x20"};
   std::vector<MeasuredShape> shapes;
-  for (const std::string& text : texts) shapes.push_back(shape_of(text));
+  for (const std::string& text : texts) {
+    shapes.push_back(shape_of(text));
+    require_valid(shapes.back(), layer);
+  }
   return shapes;
 }
 
@@ -81,7 +88,7 @@ Report measure(const MeasureOptions& options) {
   }
   const bool is_simulated = report.target == "simulator";
   report.layer = layer_of(options, is_simulated);
-  const std::vector<MeasuredShape> shapes = shapes_of(options, report.target);
+  const std::vector<MeasuredShape> shapes = shapes_of(options, report.target, report.layer);
   const std::optional<DeviceCapability> as_vllm = capability_as_vllm(options.rules, report.target);
   if (report.target == "cpu") {
     report.device = "CPU";
@@ -95,6 +102,9 @@ Report measure(const MeasureOptions& options) {
   if (!is_simulated) report.limits = measure_limits();
   for (const MeasuredShape& shape : shapes) {
     append(report.measurements, measure_kernels(device, shape, report.layer));
+    if (shape.has_prefix()) {
+      append(report.measurements, measure_cascades(device, shape, report.layer));
+    }
     // The simulator has no times of backends, but which of them vLLM would decline can be said.
     append(report.measurements,
            is_simulated ? declined_backends(report.target, shape, report.layer, as_vllm)
@@ -287,7 +297,8 @@ void add_measure_command(CLI::App& app, int& exit_status) {
   command->add_option("WHAT", options->what, "attention")->required()->check(not_empty());
   command
       ->add_option("--shapes", options->shapes,
-                   "decode:REQUESTSxKEYS, prefill:REQUESTSxKEYS or extend:REQUESTSxQUERIESxKEYS")
+                   "decode:REQUESTSxKEYS, prefill:REQUESTSxKEYS, extend:REQUESTSxQUERIESxKEYS or "
+                   "cascade:REQUESTSxPREFIXxOWN, decodes whose first keys are the same")
       ->delimiter(',')
       ->check(not_empty());
   command

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
+#include <functional>
 
 #include "cli/measurements.h"
 #include "gpu/backends/catalog.h"
@@ -13,25 +13,8 @@
 namespace pagelab::cli {
 namespace {
 
-// A cache of the same random numbers over and over.
-KvCache random_cache(const MeasuredShape& shape, const MeasuredLayer& layer) {
-  KvCacheSpec spec;
-  spec.block_size = layer.block_size;
-  spec.num_blocks = shape.num_reqs * blocks_for_tokens(shape.seq_len, layer.block_size);
-  spec.num_kv_heads = layer.num_kv_heads;
-  spec.head_size = spec.head_size_v = layer.head_size;
-  spec.dtype = layer.dtype;
-  KvCache cache(spec);
-  const Tensor period = measured_numbers({std::int64_t{1} << 20}, layer.dtype);
-  for (Tensor& array : cache.arrays()) {
-    std::byte* const bytes = static_cast<std::byte*>(array.bytes());
-    for (std::int64_t first = 0; first < array.size_in_bytes(); first += period.size_in_bytes()) {
-      const std::int64_t part = std::min(period.size_in_bytes(), array.size_in_bytes() - first);
-      std::memcpy(bytes + first, period.bytes(), static_cast<std::size_t>(part));
-    }
-  }
-  return cache;
-}
+constexpr const char* kNoCascadeInVllm =
+    "vLLM 0.32.0 has no cascade attention; 0.31.0 was the last release that had it";
 
 // Once to warm up, then three times.
 double median_seconds(const std::function<void()>& call) {
@@ -45,6 +28,21 @@ double median_seconds(const std::function<void()>& call) {
   }
   std::sort(seconds.begin(), seconds.end());
   return seconds[1];
+}
+
+// Times what a layer calls, or says why that could not be.
+void time_forward(Measurement& row,
+                  const MeasuredShape& shape,
+                  const MeasuredLayer& layer,
+                  const std::function<void(Tensor& output, Tensor& lse)>& forward) {
+  try {
+    Tensor output;
+    Tensor lse;
+    row.seconds = median_seconds([&] { forward(output, lse); });
+    row.work = work_of(shape, layer, bytes_of(output.dtype()));
+  } catch (const Error& error) {
+    row.refusal = error.what();
+  }
 }
 
 // What the layer of a shape asks of vLLM's registry.
@@ -101,7 +99,7 @@ std::vector<Measurement> measure_backends(const std::string& target,
                                           const MeasuredShape& shape,
                                           const MeasuredLayer& layer,
                                           std::optional<DeviceCapability> as_vllm) {
-  const KvCache cache = random_cache(shape, layer);
+  const KvCache cache = measured_cache(num_blocks_of(shape, layer), layer);
   const CommonAttentionMetadata metadata = metadata_of(shape, layer);
   AttentionVariant variant;
   variant.scale = 1.0 / std::sqrt(static_cast<double>(layer.head_size));
@@ -111,22 +109,34 @@ std::vector<Measurement> measure_backends(const std::string& target,
       measured_numbers({shape.num_tokens(), layer.num_kv_heads, layer.head_size}, layer.dtype);
 
   std::vector<Measurement> measurements;
-  for (auto& [choice, measurement] : rows_of(target, shape, layer, as_vllm)) {
-    if (!measurement.refusal.empty()) {
-      measurements.push_back(measurement);
+  for (auto& [choice, flat] : rows_of(target, shape, layer, as_vllm)) {
+    std::unique_ptr<AttentionBackend> backend;
+    std::unique_ptr<AttentionImpl> impl;
+    if (flat.refusal.empty()) {
+      try {
+        backend = choice.make(target);
+        impl = backend->make_impl(cache);
+      } catch (const Error& error) {
+        flat.refusal = error.what();
+      }
+    }
+    measurements.push_back(flat);
+    if (impl == nullptr) continue;
+    const Measurement untimed = flat;
+    time_forward(measurements.back(), shape, layer, [&](Tensor& output, Tensor& lse) {
+      impl->forward(query, key, key, metadata, variant, output, lse);
+    });
+    if (!shape.has_prefix() || !backend->has_cascade()) continue;
+    measurements.push_back(untimed);
+    measurements.back().name += " in a cascade";
+    if (as_vllm && is_known_to_vllm(choice.name)) {
+      measurements.back().refusal = kNoCascadeInVllm;
       continue;
     }
-    try {
-      const auto impl = choice.make(target)->make_impl(cache);
-      Tensor output;
-      Tensor lse;
-      measurement.seconds =
-          median_seconds([&] { impl->forward(query, key, key, metadata, variant, output, lse); });
-      measurement.work = work_of(shape, layer, bytes_of(output.dtype()));
-    } catch (const Error& error) {
-      measurement.refusal = error.what();
-    }
-    measurements.push_back(measurement);
+    time_forward(measurements.back(), shape, layer, [&](Tensor& output, Tensor& lse) {
+      impl->forward_cascade(query, key, key, metadata, variant, shape.prefix_len / layer.block_size,
+                            output, lse);
+    });
   }
   return measurements;
 }

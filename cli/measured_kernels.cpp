@@ -35,12 +35,11 @@ class Arrays {
   Arrays(const DevicePtr& device, const MeasuredShape& shape, const MeasuredLayer& layer)
       : device_(device) {
     const CommonAttentionMetadata batch = metadata_of(shape, layer);
-    const std::vector<std::int32_t>& blocks = batch.block_table.entries;
     const std::vector<float> ones(static_cast<std::size_t>(layer.num_kv_heads), 1.0f);
     const std::int64_t num_rows = shape.num_tokens() * layer.num_query_heads;
-    const std::int64_t cache_size = static_cast<std::int64_t>(blocks.size()) * layer.block_size *
-                                    layer.num_kv_heads * layer.head_size;
-    block_table_ = DeviceArray::copy_of(device, blocks, "block_table");
+    const std::int64_t cache_size =
+        num_blocks_of(shape, layer) * layer.block_size * layer.num_kv_heads * layer.head_size;
+    block_table_ = DeviceArray::copy_of(device, batch.block_table.entries, "block_table");
     query_start_loc_ = DeviceArray::copy_of(device, batch.query_start_loc, "query_start_loc");
     seq_lens_ = DeviceArray::copy_of(device, batch.seq_lens, "seq_lens");
     scales_ = DeviceArray::copy_of(device, ones, "scales");
@@ -134,17 +133,23 @@ void measure(Measurement& measurement,
   if (!measurement.refusal.empty()) return;
   try {
     arrays.prepare(rung);
-    if (device->kind() == DeviceKind::kCuda) {
-      measurement.seconds = median_seconds(*device, [&] { arrays.launch(rung); });
-    } else {
-      measurement.counters = counters_of([&] { arrays.launch(rung); });
-    }
+    measure_launches(measurement, *device, [&] { arrays.launch(rung); });
   } catch (const Error& error) {
     measurement.refusal = error.what();
   }
 }
 
 }  // namespace
+
+void measure_launches(Measurement& measurement,
+                      Device& device,
+                      const std::function<void()>& launch) {
+  if (device.kind() == DeviceKind::kCuda) {
+    measurement.seconds = median_seconds(device, launch);
+  } else {
+    measurement.counters = counters_of(launch);
+  }
+}
 
 MeasuredLimits measure_limits() {
   constexpr std::size_t kBytes = std::size_t{4} << 30;  // far more than the L2 cache holds

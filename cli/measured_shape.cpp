@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -50,19 +51,24 @@ MeasuredShape shape_of(const std::string& text) {
       parts.size() == 2 ? split(parts[1], 'x') : std::vector<std::string>{};
   MeasuredShape shape;
   shape.name = text;
-  const bool is_extend = parts[0] == "extend";
-  const bool is_known = is_extend || parts[0] == "decode" || parts[0] == "prefill";
-  if (!is_known || numbers.size() != (is_extend ? 3u : 2u)) {
+  const bool has_three = parts[0] == "extend" || parts[0] == "cascade";
+  const bool is_known = has_three || parts[0] == "decode" || parts[0] == "prefill";
+  if (!is_known || numbers.size() != (has_three ? 3u : 2u)) {
     throw Error(
-        fmt::format("'{}' is no shape: one is decode:REQUESTSxKEYS, prefill:REQUESTSxKEYS or "
-                    "extend:REQUESTSxQUERIESxKEYS, as in decode:64x8192.",
+        fmt::format("'{}' is no shape: one is decode:REQUESTSxKEYS, prefill:REQUESTSxKEYS, "
+                    "extend:REQUESTSxQUERIESxKEYS or cascade:REQUESTSxPREFIXxOWN, as in "
+                    "decode:64x8192.",
                     text));
   }
   shape.num_reqs = number_of(text, numbers.front());
   shape.seq_len = number_of(text, numbers.back());
-  if (parts[0] == "decode") shape.query_len = 1;
+  shape.query_len = 1;
   if (parts[0] == "prefill") shape.query_len = shape.seq_len;
-  if (is_extend) shape.query_len = number_of(text, numbers[1]);
+  if (parts[0] == "extend") shape.query_len = number_of(text, numbers[1]);
+  if (parts[0] == "cascade") {
+    shape.prefix_len = number_of(text, numbers[1]);
+    shape.seq_len += shape.prefix_len;
+  }
   if (shape.query_len > shape.seq_len) {
     throw Error(fmt::format("shape {}: {} queries cannot be the last of {} keys.", text,
                             shape.query_len, shape.seq_len));
@@ -83,20 +89,34 @@ Work work_of(const MeasuredShape& shape, const MeasuredLayer& layer, std::int64_
   const std::int64_t query_bytes = bytes_of(layer.dtype) + output_bytes;
   Work work;
   work.operations = 4.0 * pairs * real(layer.num_query_heads) * real(layer.head_size);
-  work.bytes = real(2 * shape.num_reqs * shape.seq_len * layer.num_kv_heads * layer.head_size) *
-                   real(bytes_of(layer.dtype)) +
-               real(shape.num_tokens() * layer.num_query_heads * layer.head_size * query_bytes);
+  const std::int64_t num_keys =
+      shape.prefix_len + shape.num_reqs * (shape.seq_len - shape.prefix_len);
+  work.bytes =
+      real(2 * num_keys * layer.num_kv_heads * layer.head_size) * real(bytes_of(layer.dtype)) +
+      real(shape.num_tokens() * layer.num_query_heads * layer.head_size * query_bytes);
   return work;
+}
+
+std::int64_t num_blocks_of(const MeasuredShape& shape, const MeasuredLayer& layer) {
+  const std::int64_t num_shared = shape.prefix_len / layer.block_size;
+  return num_shared +
+         shape.num_reqs * (blocks_for_tokens(shape.seq_len, layer.block_size) - num_shared);
 }
 
 CommonAttentionMetadata metadata_of(const MeasuredShape& shape, const MeasuredLayer& layer) {
   CommonAttentionMetadata metadata;
-  const std::int64_t blocks_per_req = blocks_for_tokens(shape.seq_len, layer.block_size);
-  metadata.block_table = BlockTable::unused(shape.num_reqs, blocks_per_req);
-  std::iota(metadata.block_table.entries.begin(), metadata.block_table.entries.end(), 0);
-  std::shuffle(metadata.block_table.entries.begin(), metadata.block_table.entries.end(),
-               std::mt19937(7));
+  const std::int64_t num_shared = shape.prefix_len / layer.block_size;
+  const std::int64_t num_columns = blocks_for_tokens(shape.seq_len, layer.block_size);
+  std::vector<std::int32_t> pool(static_cast<std::size_t>(num_blocks_of(shape, layer)));
+  std::iota(pool.begin(), pool.end(), 0);
+  std::shuffle(pool.begin(), pool.end(), std::mt19937(7));
+  metadata.block_table = BlockTable::unused(shape.num_reqs, num_columns);
+  auto own = pool.begin() + num_shared;
   for (std::int64_t req_idx = 0; req_idx < shape.num_reqs; ++req_idx) {
+    const auto row = metadata.block_table.row(req_idx).begin();
+    std::copy_n(pool.begin(), num_shared, row);
+    std::copy_n(own, num_columns - num_shared, row + num_shared);
+    own += num_columns - num_shared;
     metadata.query_start_loc.push_back(static_cast<std::int32_t>((req_idx + 1) * shape.query_len));
     metadata.seq_lens.push_back(static_cast<std::int32_t>(shape.seq_len));
   }
@@ -111,6 +131,33 @@ Tensor measured_numbers(const Shape& shape, DType dtype) {
     numbers.data<float>()[index] = static_cast<float>(random()) * 0x1p-31f - 1.0f;
   }
   return convert(numbers, dtype);
+}
+
+KvCache measured_cache(std::int64_t num_blocks, const MeasuredLayer& layer) {
+  KvCacheSpec spec;
+  spec.block_size = layer.block_size;
+  spec.num_blocks = num_blocks;
+  spec.num_kv_heads = layer.num_kv_heads;
+  spec.head_size = spec.head_size_v = layer.head_size;
+  spec.dtype = layer.dtype;
+  KvCache cache(spec);
+  const Tensor period = measured_numbers({std::int64_t{1} << 20}, layer.dtype);
+  for (Tensor& array : cache.arrays()) {
+    std::byte* const bytes = static_cast<std::byte*>(array.bytes());
+    for (std::int64_t first = 0; first < array.size_in_bytes(); first += period.size_in_bytes()) {
+      const std::int64_t part = std::min(period.size_in_bytes(), array.size_in_bytes() - first);
+      std::memcpy(bytes + first, period.bytes(), static_cast<std::size_t>(part));
+    }
+  }
+  return cache;
+}
+
+void require_valid(const MeasuredShape& shape, const MeasuredLayer& layer) {
+  if (shape.prefix_len % layer.block_size == 0) return;
+  throw Error(fmt::format(
+      "shape {}: its prefix has {} keys, but requests share whole blocks, of {} tokens here: "
+      "a multiple of that, or another --block-size.",
+      shape.name, shape.prefix_len, layer.block_size));
 }
 
 void require_valid(const MeasuredLayer& layer) {

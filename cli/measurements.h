@@ -2,6 +2,7 @@
 /// What `pagelab measure attention` finds out: every rung and backend of one target on one shape.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,13 +37,30 @@ struct Measurement {
 /// \throws Error   if there is none
 MeasuredLimits measure_limits();
 
-/// Every rung that can attend for a shape: paged_decode for decodes, paged_prefill for all.
+/// Times launches, or counts what they do.
+/// \param measurement  gets seconds of a GPU, counters of the simulator
+/// \param device       where they run
+/// \param launch       launches; on a GPU often
+void measure_launches(Measurement& measurement,
+                      Device& device,
+                      const std::function<void()>& launch);
+
+/// Every rung that can attend for a shape: paged_decode for decodes, paged_prefill for all. They attend flat: a prefix is
+/// read once a request.
 /// \param device  a GPU, or the checked simulator, which counts instead
 std::vector<Measurement> measure_kernels(const std::shared_ptr<Device>& device,
                                          const MeasuredShape& shape,
                                          const MeasuredLayer& layer);
 
-/// Every backend of a target. The cache is filled once; timed is `forward`, from queries on the host to outputs
+/// The cascades over the prefix of a shape: the three launches of FLASH_ATTN, and those of FLASHINFER.
+/// \param device  a GPU, or the checked simulator, which counts instead
+/// \param shape   decodes with a prefix
+/// \param layer   heads
+std::vector<Measurement> measure_cascades(const std::shared_ptr<Device>& device,
+                                          const MeasuredShape& shape,
+                                          const MeasuredLayer& layer);
+
+/// Every backend of a target, and in a cascade those that have one, where there is a prefix. The cache is filled once; timed is `forward`, from queries on the host to outputs
 /// on the host.
 /// \param target   "cpu" or "cuda"
 /// \param as_vllm  the GPU whose rules count: what vLLM's own backend of the name declines is not run

@@ -66,6 +66,38 @@ TEST_SUITE("pagelab measure") {
     CHECK(has_prefill);
   }
 
+  TEST_CASE("a cascade reads a common prefix once and stands beside the flat rungs") {
+    const nlohmann::json report =
+        measured("--target simulator --shapes cascade:8x128x16 --head-size 32");
+    for (const char* name :
+         {"cascade as FLASH_ATTN", "cascade as FLASHINFER", "paged_decode/7_tensor_cores"}) {
+      CAPTURE(name);
+      const nlohmann::json& row = row_of(report, name);
+      CHECK(row["kind"] == "kernel");
+      // 8 requests · 144 pairs · 8 heads · 32 elements, two products, two operations each.
+      CHECK(row["operations"] == 4 * 8 * 144 * 8 * 32);
+      // 128 + 8 · 16 tokens of 2 KV heads, keys and values of 2 bytes; 8 · 8 rows of 2-byte queries and 4-byte outputs.
+      CHECK(row["bytes"] == 2 * 256 * 2 * 32 * 2 + 8 * 8 * 32 * (2 + 4));
+      CHECK(row["counters"]["mma"] > 0);
+    }
+    // 8 · 144 tokens are read flat: more than in a cascade, though that writes and merges two results.
+    CHECK(row_of(report, "cascade as FLASH_ATTN")["counters"]["sector_bytes"] <
+          row_of(report, "paged_decode/7_tensor_cores")["counters"]["sector_bytes"]);
+  }
+
+  TEST_CASE("backends with a cascade are timed with it and without") {
+    const std::string sizes =
+        " --shapes cascade:2x32x5 --head-size 16 --num-query-heads 2 --num-kv-heads 1";
+    const nlohmann::json report = measured("--target cpu" + sizes);
+    CHECK(row_of(report, "REFERENCE")["seconds"] > 0.0);
+    CHECK(row_of(report, "REFERENCE in a cascade")["seconds"] > 0.0);
+    CHECK(row_of(report, "CPU_ATTN")["seconds"] > 0.0);
+    const auto& rows = report["measurements"];
+    CHECK(std::none_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+      return row["name"] == "CPU_ATTN in a cascade";  // it has none
+    }));
+  }
+
   TEST_CASE("a rung that does not take a type is listed with the reason") {
     const nlohmann::json report =
         measured("--target simulator --dtype float32 --shapes decode:1x3 --head-size 16");
@@ -88,6 +120,9 @@ TEST_SUITE("pagelab measure") {
     check_refusal("measure attention --shapes decode:64", "'decode:64' is no shape");
     check_refusal("measure attention --shapes extend:1x9x3",
                   "9 queries cannot be the last of 3 keys");
+    check_refusal("measure attention --shapes cascade:3x64", "cascade:REQUESTSxPREFIXxOWN");
+    check_refusal("measure attention --shapes cascade:3x20x5",
+                  "requests share whole blocks, of 16");
     check_refusal("measure attention --shapes decode:0x3", "'0' must be a whole number from 1 to");
     check_refusal("measure attention --shapes decode:4096x65536", "at most 16777216 are allowed");
     check_refusal("measure attention --num-query-heads 7 --target cpu", "must be a multiple");
