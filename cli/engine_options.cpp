@@ -108,8 +108,9 @@ void add_engine_options(CLI::App& command, EngineFlags& flags) {
   command
       .add_option(
           "--cudagraph-mode", flags.cudagraph_mode,
-          "pad steps to the graphs of this mode: NONE, PIECEWISE, FULL, FULL_DECODE_ONLY or "
-          "FULL_AND_PIECEWISE; the backend may lower it")
+          "record the model's steps at the start and replay them: NONE, PIECEWISE, FULL, "
+          "FULL_DECODE_ONLY or FULL_AND_PIECEWISE; the backend may lower it. On the CPU there are "
+          "no launches to record: steps are padded to the graphs' sizes, and computed")
       ->capture_default_str()
       ->check(not_empty());
   command
@@ -171,6 +172,24 @@ std::string to_string(const StepTotals& totals, const EngineOptions& options) {
     text += '\n';
   }
   return text;
+}
+
+std::string replays_of(const StepTotals& totals,
+                       const EngineOptions& options,
+                       const std::optional<RecordedGraphs>& recorded,
+                       const AttentionBackend& backend) {
+  if (options.cudagraph_mode == CUDAGraphMode::kNone) return "";
+  if (!recorded) {
+    return fmt::format(
+        "nothing was recorded, because {} on {} launches no kernels: steps were padded to their "
+        "graphs' sizes, and computed\n",
+        backend.name(), backend.target());
+  }
+  return fmt::format(
+      "recorded at the start: {} kinds of step, as {} graphs of {} launches; replayed: {} graphs "
+      "of {} launches\n",
+      recorded->num_steps, recorded->num_graphs, recorded->num_launches, totals.num_replayed_graphs,
+      totals.num_replayed_launches);
 }
 
 }  // namespace pagelab::cli

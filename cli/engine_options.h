@@ -53,4 +53,14 @@ DescribedEngine engine_from(const EngineFlags& flags,
 /// What was in use, a line each: tokens found, preemptions, graphs, cascade.
 std::string to_string(const StepTotals& totals, const EngineOptions& options);
 
+/// What of the graphs was recorded and replayed; or that nothing was, and why. Empty without graphs.
+/// \param totals    of the run
+/// \param options   of the run
+/// \param recorded  at its start; none: the backend has nothing to record
+/// \param backend   that ran
+std::string replays_of(const StepTotals& totals,
+                       const EngineOptions& options,
+                       const std::optional<RecordedGraphs>& recorded,
+                       const AttentionBackend& backend);
+
 }  // namespace pagelab::cli

@@ -1,5 +1,6 @@
 // pagelab generate: greedy text of a Llama, many prompts in one continuous batch over a paged cache.
-// The model runs on the CPU; cache and attention on the target.
+// The model runs on the CPU; cache and attention on the target. With graphs the target has the model, too, where it
+// runs kernels.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -43,6 +44,8 @@ struct Run {
   std::vector<Generation> generations;
   std::vector<StepRecord> steps;
   EngineOptions engine;
+  std::optional<RecordedGraphs> recorded;  // none: nothing was
+  std::string replays;                     // the same for people
   std::string backend;
   std::string target;
   std::vector<std::string> log;
@@ -124,9 +127,15 @@ Run run_prompts(const GenerateOptions& options, const Llama& model, std::vector<
   run.backend = backend.name();
   run.target = backend.target();
   const auto start = std::chrono::steady_clock::now();
-  run.generations = generate(model, backend, token_ids, options.max_tokens, run.engine,
-                             [&](const StepRecord& step) { run.steps.push_back(step); });
+  EngineCore core(model, backend, run.engine);
+  for (const std::vector<std::int32_t>& prompt : token_ids) {
+    core.add_request(prompt, options.max_tokens);
+  }
+  while (core.has_unfinished()) run.steps.push_back(core.step());
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  run.generations = core.generations();
+  if (core.recorded_model() != nullptr) run.recorded = core.recorded_model()->recorded();
+  run.replays = replays_of(totals_of(run.steps), run.engine, run.recorded, backend);
   return run;
 }
 
@@ -168,6 +177,15 @@ void print_as_json(const Run& run, const std::optional<CharacterTokenizer>& toke
     document["num_steps_of_mode"][name] = totals.num_steps_of_mode[mode];
   }
   document["num_padding_tokens"] = totals.num_padding_tokens;
+  if (run.recorded) {
+    document["recorded"]["num_steps"] = run.recorded->num_steps;
+    document["recorded"]["num_graphs"] = run.recorded->num_graphs;
+    document["recorded"]["num_launches"] = run.recorded->num_launches;
+  } else {
+    document["recorded"] = nullptr;
+  }
+  document["num_replayed_graphs"] = totals.num_replayed_graphs;
+  document["num_replayed_launches"] = totals.num_replayed_launches;
   document["seconds"] = run.seconds;
   fmt::print("{}\n", document.dump(2));
 }
@@ -194,7 +212,7 @@ void print_for_people(const Run& run,
                shown(tokenizer, generation.prompt_ids), shown(tokenizer, generation.token_ids));
     num_tokens += static_cast<std::int64_t>(generation.token_ids.size());
   }
-  fmt::print("{}", to_string(totals_of(run.steps), run.engine));
+  fmt::print("{}{}", to_string(totals_of(run.steps), run.engine), run.replays);
   fmt::print(
       "{} on {}: {} tokens in {} steps, {:.2f} s ({:.0f} tokens/s); {} blocks of {} tokens\n",
       run.backend, run.target, num_tokens, run.steps.size(), run.seconds,

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gpu/backends/cascade.h"
-#include "gpu/backends/kernel_impl.h"
+#include "gpu/backends/kernel_backend.h"
 #include "gpu/backends/kernels_of.h"
 #include "gpu/backends/rung_choice.h"
 #include "gpu/kernels/paged_prefill/head_sizes.h"
@@ -60,22 +60,21 @@ class FlashAttnImpl final : public KernelImpl {
   FlashAttnOptions options_;
 };
 
-class FlashAttnBackend final : public AttentionBackend {
+class FlashAttnBackend final : public KernelBackend {
  public:
   FlashAttnBackend(std::shared_ptr<Device> device, const FlashAttnOptions& options)
-      : device_(std::move(device)), options_(options) {}
+      : KernelBackend(std::move(device)), options_(options) {}
 
   std::string name() const override { return kName; }
-  std::string target() const override { return device_->target(); }
   Precision precision(const AttentionStep& step, std::int64_t) const override {
     const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
-    return flash_attn_rung(kernels_of(*device_), metadata, launch_sizes(step))
+    return flash_attn_rung(kernels_of(*device()), metadata, launch_sizes(step))
         .precision(step.query.dtype());
   }
   CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
     const FlashAttnMetadata metadata = build_flash_attn_metadata(step.metadata, options_);
     const CascadeRungs rungs =
-        cascade_rungs_for(kernels_of(*device_), metadata, launch_sizes(step));
+        cascade_rungs_for(kernels_of(*device()), metadata, launch_sizes(step));
     const auto of_requests = [&](const AttentionRung& rung) {
       return std::vector<Precision>(step.metadata.seq_lens.size(),
                                     rung.precision(step.query.dtype()));
@@ -84,12 +83,15 @@ class FlashAttnBackend final : public AttentionBackend {
   }
   bool has_own_order() const override { return true; }
   bool has_cascade() const override { return true; }
-  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
-    return std::make_unique<FlashAttnImpl>(device_, options_, initial_cache);
+  std::unique_ptr<KernelImpl> make_layer(const KvCache& initial_cache) const override {
+    return std::make_unique<FlashAttnImpl>(device(), options_, initial_cache);
+  }
+  std::unique_ptr<LaunchedAttention> make_launched_attention(
+      const PersistentBatchSizes&) const override {
+    return launched_flash_attn(kernels_of(*device()), options_);
   }
 
  private:
-  std::shared_ptr<Device> device_;
   FlashAttnOptions options_;
 };
 
@@ -117,6 +119,16 @@ AttentionRung flash_attn_rung(const KernelSet& kernels,
   require_taken(kName, refusal_of_head_sizes(sizes));
   return first_that_takes(
       kName, splits_kv(metadata) ? split_kv_rungs(kernels) : varlen_rungs(kernels), sizes);
+}
+
+std::unique_ptr<LaunchedAttention> launched_flash_attn(const KernelSet& kernels,
+                                                       const FlashAttnOptions& options) {
+  return launched_by_one_rung(
+      [kernels, options](const LaunchShape& shape, const PagedAttentionParams& params) {
+        const FlashAttnMetadata metadata =
+            flash_attn_metadata(shape.max_query_len, shape.max_seq_len, options);
+        return flash_attn_rung(kernels, metadata, params);
+      });
 }
 
 std::unique_ptr<AttentionBackend> make_flash_attn_backend(std::shared_ptr<Device> device,

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gpu/backends/launched_attention.h"
 #include "gpu/backends/rung_choice.h"
 #include "gpu/runtime/device.h"
 #include "reference/registry/backend.h"
@@ -69,6 +70,12 @@ FlashAttnMetadata flash_attn_metadata(std::int64_t max_query_len,
 AttentionRung flash_attn_rung(const KernelSet& kernels,
                               const FlashAttnMetadata& metadata,
                               const PagedAttentionParams& sizes);
+
+/// Its attention over persistent arrays: one launch (two where it splits), whatever the batch.
+/// \param kernels  of the device
+/// \param options  as above
+std::unique_ptr<LaunchedAttention> launched_flash_attn(const KernelSet& kernels,
+                                                       const FlashAttnOptions& options);
 
 /// The backend FLASH_ATTN on a device.
 /// \param device   where the cache lies and the kernels run

@@ -7,7 +7,7 @@
 
 #include "gpu/backends/cascade.h"
 #include "gpu/backends/flashinfer_plan.h"
-#include "gpu/backends/kernel_impl.h"
+#include "gpu/backends/kernel_backend.h"
 #include "gpu/backends/kernels_of.h"
 #include "gpu/backends/rung_choice.h"
 #include "gpu/kernels/paged_prefill/head_sizes.h"
@@ -185,16 +185,73 @@ class FlashInferImpl final : public KernelImpl {
   }
 };
 
-class FlashInferBackend final : public AttentionBackend {
+// The decode wrapper of a graph: its pages lie in arrays that stay where they are, and are written anew in each step.
+// Batches with longer queries are split between two wrappers, whose sizes a graph would have to know.
+// Source: vLLM v1/attention/backends/flashinfer.py, _get_decode_wrapper with use_cudagraph.
+class LaunchedDecodes final : public LaunchedAttention {
  public:
-  explicit FlashInferBackend(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+  LaunchedDecodes(const std::shared_ptr<Device>& device, const PersistentBatchSizes& sizes)
+      : device_(device),
+        kernels_(kernels_of(*device)),
+        page_size_(sizes.cache.block_size),
+        paged_kv_indptr_(device, bytes_of(sizes.max_num_reqs + 1), "paged_kv_indptr"),
+        paged_kv_indices_(
+            device, bytes_of(sizes.max_num_reqs * sizes.max_blocks_per_req), "paged_kv_indices"),
+        paged_kv_last_page_len_(device, bytes_of(sizes.max_num_reqs), "paged_kv_last_page_len") {}
+
+  void update(const CommonAttentionMetadata& padded) override {
+    if (padded.max_query_len() > 1) return;
+    PagedKvTable pages;
+    for (std::int64_t req_idx = 0; req_idx < padded.num_reqs(); ++req_idx) {
+      append_pages(pages, padded.block_table.row(req_idx),
+                   padded.seq_lens[static_cast<std::size_t>(req_idx)], page_size_);
+    }
+    validate(pages, page_size_);
+    overwrite(paged_kv_indptr_, pages.paged_kv_indptr);
+    overwrite(paged_kv_indices_, pages.paged_kv_indices);
+    overwrite(paged_kv_last_page_len_, pages.paged_kv_last_page_len);
+  }
+  bool takes(const LaunchShape& shape) const override { return shape.max_query_len <= 1; }
+  std::int64_t workspace_floats(const LaunchShape&,
+                                const PagedAttentionParams& params) const override {
+    return floats_of(rung_for(kernels_, Wrapper::kDecode, params), params);
+  }
+  void launch(const LaunchShape&, const PagedAttentionParams& of_batch) const override {
+    PagedAttentionParams params = of_batch;
+    params.seq_lens = nullptr;
+    params.block_table = paged_kv_indices_.as<std::int32_t>();
+    params.paged_kv_indptr = paged_kv_indptr_.as<std::int32_t>();
+    params.paged_kv_last_page_len = paged_kv_last_page_len_.as<std::int32_t>();
+    const AttentionRung rung = rung_for(kernels_, Wrapper::kDecode, params);
+    rung.launchers.at(params.query_dtype, params.cache_dtype)(params);
+  }
+
+ private:
+  static std::size_t bytes_of(std::int64_t count) {
+    return static_cast<std::size_t>(count) * sizeof(std::int32_t);
+  }
+  void overwrite(const DeviceArray& array, const std::vector<std::int32_t>& values) const {
+    if (values.empty()) return;
+    device_->copy_to_device(array.data(), values.data(), values.size() * sizeof(std::int32_t));
+  }
+
+  std::shared_ptr<Device> device_;
+  KernelSet kernels_;
+  std::int64_t page_size_;
+  DeviceArray paged_kv_indptr_;         // [max_num_reqs + 1]
+  DeviceArray paged_kv_indices_;        // [max_num_reqs * max_blocks_per_req]
+  DeviceArray paged_kv_last_page_len_;  // [max_num_reqs]
+};
+
+class FlashInferBackend final : public KernelBackend {
+ public:
+  using KernelBackend::KernelBackend;
 
   std::string name() const override { return kName; }
-  std::string target() const override { return device_->target(); }
   Precision precision(const AttentionStep& step, std::int64_t req_idx) const override {
     const bool by_decode = is_decode(step.metadata, step.variant.visibility.causal, req_idx);
     const Wrapper wrapper = by_decode ? Wrapper::kDecode : Wrapper::kPrefill;
-    return rung_for(kernels_of(*device_), wrapper, launch_sizes(step))
+    return rung_for(kernels_of(*device()), wrapper, launch_sizes(step))
         .precision(step.query.dtype());
   }
   CascadePrecision cascade_precision(const AttentionStep& step, std::int64_t) const override {
@@ -202,20 +259,21 @@ class FlashInferBackend final : public AttentionBackend {
     for (std::int64_t req_idx = 0; req_idx < step.metadata.num_reqs(); ++req_idx) {
       const bool by_decode = is_decode(step.metadata, step.variant.visibility.causal, req_idx);
       const Wrapper shared = by_decode ? Wrapper::kSharedDecode : Wrapper::kPrefill;
-      both.prefix.push_back(
-          rung_for(kernels_of(*device_), shared, launch_sizes(step)).precision(step.query.dtype()));
+      both.prefix.push_back(rung_for(kernels_of(*device()), shared, launch_sizes(step))
+                                .precision(step.query.dtype()));
       both.suffix.push_back(precision(step, req_idx));
     }
     return both;
   }
   bool has_own_order() const override { return true; }
   bool has_cascade() const override { return true; }
-  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
-    return std::make_unique<FlashInferImpl>(device_, initial_cache);
+  std::unique_ptr<KernelImpl> make_layer(const KvCache& initial_cache) const override {
+    return std::make_unique<FlashInferImpl>(device(), initial_cache);
   }
-
- private:
-  std::shared_ptr<Device> device_;
+  std::unique_ptr<LaunchedAttention> make_launched_attention(
+      const PersistentBatchSizes& sizes) const override {
+    return std::make_unique<LaunchedDecodes>(device(), sizes);
+  }
 };
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "gpu/backends/flex_attention.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "gpu/backends/kernel_backend.h"
 #include "gpu/backends/kernels_of.h"
 #include "gpu/runtime/device_array.h"
 #include "reference/contract/own_tokens.h"
@@ -101,23 +103,105 @@ class FlexAttentionImpl final : public KernelImpl {
   FlexModifiersOf modifiers_of_;
 };
 
-class FlexAttentionBackend final : public AttentionBackend {
+// The kernel over persistent arrays. The block mask is built once a step, for all layers, as vLLM's is; a launch has a
+// thread block for as many groups as there may be, one a row, and a list has room for every block of the cache.
+class LaunchedFlex final : public LaunchedAttention {
  public:
-  FlexAttentionBackend(std::shared_ptr<Device> device, FlexModifiersOf modifiers_of)
-      : device_(std::move(device)), modifiers_of_(std::move(modifiers_of)) {}
-
-  std::string name() const override { return "FLEX_ATTENTION"; }
-  std::string target() const override { return device_->target(); }
-  bool has_own_order() const override { return true; }
-  Precision precision(const AttentionStep& step, std::int64_t) const override {
-    return kernels_of(*device_).flex.precision(step.query.dtype());
+  LaunchedFlex(const std::shared_ptr<Device>& device,
+               const PersistentBatchSizes& sizes,
+               bool has_rules_of_contract)
+      : device_(device),
+        kernels_(kernels_of(*device)),
+        sizes_(sizes),
+        has_rules_of_contract_(has_rules_of_contract),
+        physical_to_logical_(
+            device, bytes_of(sizes.max_num_reqs * sizes.cache.num_blocks), "physical_to_logical"),
+        group_start_(device, bytes_of(sizes.max_num_tokens + 1), "group_start"),
+        kv_num_blocks_(device, bytes_of(sizes.max_num_tokens), "kv_num_blocks"),
+        kv_indices_(device, bytes_of(sizes.max_num_tokens * sizes.cache.num_blocks), "kv_indices") {
   }
-  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
-    return std::make_unique<FlexAttentionImpl>(device_, initial_cache, modifiers_of_);
+
+  // Modifiers of a user's own want to see each forward pass.
+  bool takes(const LaunchShape&) const override { return has_rules_of_contract_; }
+
+  void update(const CommonAttentionMetadata& padded) override {
+    if (!has_rules_of_contract_) return;
+    const std::int64_t num_blocks = sizes_.cache.num_blocks;
+    overwrite(physical_to_logical_,
+              physical_to_logical(padded, sizes_.cache.block_size, num_blocks));
+    const auto num_tokens = static_cast<std::int64_t>(padded.slot_mapping.size());
+    BlockMask mask =
+        build_block_mask(padded, num_tokens, 1, sizes_.cache.block_size, num_blocks, VariantMask{});
+    std::vector<std::int32_t> lists(static_cast<std::size_t>(mask.num_groups() * num_blocks), -1);
+    for (std::int64_t group = 0; group < mask.num_groups(); ++group) {
+      std::copy_n(mask.kv_indices.begin() + group * mask.max_blocks_per_group,
+                  mask.kv_num_blocks[static_cast<std::size_t>(group)],
+                  lists.begin() + group * num_blocks);
+    }
+    overwrite(kv_indices_, lists);
+    // Thread blocks behind the last group get an empty one.
+    const auto most_groups = static_cast<std::size_t>(sizes_.max_num_tokens);
+    mask.group_start.resize(most_groups + 1, mask.group_start.back());
+    mask.kv_num_blocks.resize(most_groups, 0);
+    overwrite(group_start_, mask.group_start);
+    overwrite(kv_num_blocks_, mask.kv_num_blocks);
+  }
+
+  std::int64_t workspace_floats(const LaunchShape&, const PagedAttentionParams&) const override {
+    return 0;
+  }
+
+  void launch(const LaunchShape& shape, const PagedAttentionParams& params) const override {
+    FlexAttentionParams attention;
+    attention.step = params;
+    attention.physical_to_logical = physical_to_logical_.as<std::int32_t>();
+    attention.num_blocks = sizes_.cache.num_blocks;
+    attention.group_start = group_start_.as<std::int32_t>();
+    attention.kv_num_blocks = kv_num_blocks_.as<std::int32_t>();
+    attention.kv_indices = kv_indices_.as<std::int32_t>();
+    attention.num_groups = shape.num_tokens;
+    attention.max_blocks_per_group = sizes_.cache.num_blocks;
+    kernels_.flex.launchers.at(params.query_dtype, params.cache_dtype)(attention);
   }
 
  private:
+  static std::size_t bytes_of(std::int64_t count) {
+    return static_cast<std::size_t>(count) * sizeof(std::int32_t);
+  }
+  void overwrite(const DeviceArray& array, const std::vector<std::int32_t>& values) const {
+    if (values.empty()) return;
+    device_->copy_to_device(array.data(), values.data(), values.size() * sizeof(std::int32_t));
+  }
+
   std::shared_ptr<Device> device_;
+  KernelSet kernels_;
+  PersistentBatchSizes sizes_;
+  bool has_rules_of_contract_;
+  DeviceArray physical_to_logical_;  // [max_num_reqs, num_blocks]
+  DeviceArray group_start_;          // [max_num_tokens + 1]
+  DeviceArray kv_num_blocks_;        // [max_num_tokens]
+  DeviceArray kv_indices_;           // [max_num_tokens, num_blocks]
+};
+
+class FlexAttentionBackend final : public KernelBackend {
+ public:
+  FlexAttentionBackend(std::shared_ptr<Device> device, FlexModifiersOf modifiers_of)
+      : KernelBackend(std::move(device)), modifiers_of_(std::move(modifiers_of)) {}
+
+  std::string name() const override { return "FLEX_ATTENTION"; }
+  bool has_own_order() const override { return true; }
+  Precision precision(const AttentionStep& step, std::int64_t) const override {
+    return kernels_of(*device()).flex.precision(step.query.dtype());
+  }
+  std::unique_ptr<KernelImpl> make_layer(const KvCache& initial_cache) const override {
+    return std::make_unique<FlexAttentionImpl>(device(), initial_cache, modifiers_of_);
+  }
+  std::unique_ptr<LaunchedAttention> make_launched_attention(
+      const PersistentBatchSizes& sizes) const override {
+    return std::make_unique<LaunchedFlex>(device(), sizes, modifiers_of_ == nullptr);
+  }
+
+ private:
   FlexModifiersOf modifiers_of_;
 };
 

@@ -10,7 +10,8 @@
 /// that a prefix-LM range shows); blocks come in each row's own logical order, where vLLM keeps that of first
 /// occurrence, so that a row's bits do not depend on its neighbours; block 0 is a block like any other, because
 /// a step folder may use it. What vLLM's lacks and this has: soft cap and ALiBi, as a score_mod; sinks; float64
-/// and fp8 caches; head-first layouts. What it leaves out: sharing the block mask between layers.
+/// and fp8 caches; head-first layouts. What it leaves out, where each layer is called by itself: sharing the block mask
+/// between layers. Over persistent arrays (launched_attention.h) it is built once a step.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 #include "gpu/backends/kernel_impl.h"
 
 #include "gpu/backends/kernels_of.h"
+#include "gpu/backends/rung_choice.h"
 #include "gpu/runtime/device_array.h"
 #include "reference/cache/cache_write.h"
 #include "reference/contract/validate.h"
@@ -78,7 +79,7 @@ void KernelImpl::attend_in_parts(const HostBatch&, const CascadeParts&, Tensor&,
 void launch_rung(const std::shared_ptr<Device>& device,
                  const TableRung<PagedAttentionParams>& rung,
                  PagedAttentionParams params) {
-  if (rung.workspace_floats != nullptr) params.workspace_floats = rung.workspace_floats(params);
+  params.workspace_floats = floats_of(rung, params);
   const DeviceArray workspace(
       device, static_cast<std::size_t>(params.workspace_floats) * sizeof(float), "workspace");
   params.workspace = workspace.as<float>();

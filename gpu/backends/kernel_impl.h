@@ -55,6 +55,7 @@ class KernelImpl : public AttentionImpl {
                        Tensor& output,
                        Tensor& lse) final;
   KvCache kv_cache() const final { return cache_.copy_to_host(); }
+  const DeviceKvCache& cache() const { return cache_; }  ///< of this layer
 
  protected:
   /// Attends for a batch.
@@ -76,7 +77,6 @@ class KernelImpl : public AttentionImpl {
 
   const std::shared_ptr<Device>& device() const { return device_; }  ///< where the kernels run
   const KernelSet& kernels() const { return kernels_; }              ///< compiled for the device
-  const DeviceKvCache& cache() const { return cache_; }              ///< of this layer
 
  private:
   std::shared_ptr<Device> device_;

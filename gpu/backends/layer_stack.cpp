@@ -1,24 +1,14 @@
 #include "gpu/backends/layer_stack.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "gpu/backends/kernels_of.h"
-#include "gpu/kernels/paged_decode/partitions.h"
 #include "reference/contract/refuse.h"
 
 namespace pagelab {
 namespace {
 
 std::size_t floats(std::int64_t count) { return static_cast<std::size_t>(count) * sizeof(float); }
-
-// Decodes of every request at their longest need most: other kernels of FLASH_ATTN have no workspace.
-std::int64_t most_workspace(const PersistentBatch& batch, const DeviceKvCache& cache) {
-  const PersistentBatchSizes& sizes = batch.sizes();
-  const std::int64_t num_decodes = std::min(sizes.max_num_reqs, sizes.max_num_tokens);
-  return decode_workspace_floats(
-      batch.attention({num_decodes, num_decodes, 1, sizes.max_seq_len()}, cache));
-}
 
 void require_caches(const std::vector<std::shared_ptr<DeviceKvCache>>& caches,
                     const KvCacheSpec& spec) {
@@ -42,6 +32,7 @@ LayerStack::LayerStack(std::shared_ptr<Device> device,
     : device_(std::move(device)),
       kernels_(kernels_of(*device_)),
       options_(options),
+      attention_(launched_flash_attn(kernels_, options.flash_attn)),
       batch_(device_, sizes),
       caches_(std::move(caches)) {
   require_caches(caches_, sizes.cache);
@@ -56,7 +47,8 @@ LayerStack::LayerStack(std::shared_ptr<Device> device,
       fill(activations, 0);
     }
   }
-  workspace_ = DeviceArray(device_, floats(most_workspace(batch_, *caches_[0])), "workspace");
+  workspace_ =
+      DeviceArray(device_, floats(most_workspace(*attention_, batch_, *caches_[0])), "workspace");
 }
 
 StepParts LayerStack::parts() {
@@ -89,20 +81,13 @@ void LayerStack::launch_piece() const {
 
 void LayerStack::launch_attention(std::size_t layer) const {
   const DeviceKvCache& cache = *caches_[layer];
-  const auto cache_write =
-      kernels_.cache_write_naive.at(batch_.sizes().query_dtype, cache.spec().dtype);
-  cache_write(batch_.key_write(shape_, cache));
-  cache_write(batch_.value_write(shape_, cache));
-
-  PagedAttentionParams params = batch_.attention(shape_, cache);
-  params.output = outputs_[layer].as<float>();
-  params.lse = lses_[layer].as<float>();
-  params.workspace = workspace_.as<float>();
-  params.workspace_floats = static_cast<std::int64_t>(workspace_.bytes() / sizeof(float));
-  const FlashAttnMetadata metadata =
-      flash_attn_metadata(shape_.max_query_len, shape_.max_seq_len, options_.flash_attn);
-  const AttentionRung rung = flash_attn_rung(kernels_, metadata, params);
-  rung.launchers.at(params.query_dtype, params.cache_dtype)(params);
+  launch_cache_writes(kernels_, batch_, shape_, cache);
+  pagelab::launch_attention(
+      *attention_, batch_, shape_, cache,
+      {.output = outputs_[layer].as<float>(),
+       .lse = lses_[layer].as<float>(),
+       .workspace = workspace_.as<float>(),
+       .workspace_floats = static_cast<std::int64_t>(workspace_.bytes() / sizeof(float))});
 }
 
 Tensor LayerStack::output(std::size_t layer, std::int64_t num_tokens) const {

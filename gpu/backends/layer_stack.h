@@ -7,15 +7,16 @@
 ///     piece            attention of layer 0         piece            attention of layer 1      ...
 ///     n stand-ins      keys, values, paged_decode   n stand-ins      keys, values, paged_decode
 ///
-/// Stand-ins: a Llama layer launches about eight kernels between two attentions (two norms, four products, rotary
-/// embedding, activation). pagelab computes these on the CPU; here as many transposes of the activations are in their
-/// place. They are launched as often and do little: what is measured with them is the cost of launching.
+/// Stand-ins: a Llama layer launches eight kernels or more between two attentions (two norms, four products, rotary
+/// embedding, activation; DeviceLlama, which really computes, thirteen). Here as many transposes of the activations are
+/// in their place. They are launched as often and do little: what is measured with them is the cost of launching.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "gpu/backends/flash_attn.h"
+#include "gpu/backends/launched_attention.h"
 #include "gpu/backends/persistent_batch.h"
 #include "gpu/kernels/kernel_set.h"
 #include "gpu/runtime/step_parts.h"
@@ -87,6 +88,7 @@ class LayerStack {
   std::shared_ptr<Device> device_;
   KernelSet kernels_;
   LayerStackOptions options_;
+  std::unique_ptr<LaunchedAttention> attention_;
   PersistentBatch batch_;
   std::vector<std::shared_ptr<DeviceKvCache>> caches_;
   std::vector<DeviceArray>

@@ -2,13 +2,11 @@
 
 #include <string_view>
 
-#include "gpu/backends/kernel_impl.h"
+#include "gpu/backends/kernel_backend.h"
 #include "gpu/backends/kernels_of.h"
 
 namespace pagelab {
 namespace {
-
-using AttentionRung = TableRung<PagedAttentionParams>;
 
 class NaiveImpl final : public KernelImpl {
  public:
@@ -25,25 +23,28 @@ class NaiveImpl final : public KernelImpl {
   AttentionRung rung_;
 };
 
-class NaiveBackend final : public AttentionBackend {
+class NaiveBackend final : public KernelBackend {
  public:
   NaiveBackend(std::shared_ptr<Device> device, const AttentionRung& rung)
-      : device_(std::move(device)), rung_(rung) {}
+      : KernelBackend(std::move(device)), rung_(rung) {}
 
   std::string name() const override { return "NAIVE"; }
-  std::string target() const override { return device_->target(); }
   Precision precision(const AttentionStep& step, std::int64_t) const override {
     return rung_.precision(step.query.dtype());
   }
   bool has_own_order() const override {
     return std::string_view(rung_.name) != "paged_decode/1_naive";
   }
-  std::unique_ptr<AttentionImpl> make_impl(const KvCache& initial_cache) const override {
-    return std::make_unique<NaiveImpl>(device_, rung_, initial_cache);
+  std::unique_ptr<KernelImpl> make_layer(const KvCache& initial_cache) const override {
+    return std::make_unique<NaiveImpl>(device(), rung_, initial_cache);
+  }
+  std::unique_ptr<LaunchedAttention> make_launched_attention(
+      const PersistentBatchSizes&) const override {
+    return launched_by_one_rung(
+        [rung = rung_](const LaunchShape&, const PagedAttentionParams&) { return rung; });
   }
 
  private:
-  std::shared_ptr<Device> device_;
   AttentionRung rung_;
 };
 

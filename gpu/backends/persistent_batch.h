@@ -74,6 +74,10 @@ class PersistentBatch {
   /// \throws Error  if they do not fit
   void update_inputs(const Tensor& query, const Tensor& key, const Tensor& value);
 
+  void* query() const { return query_.data(); }  ///< where a model's kernels write
+  void* key() const { return key_.data(); }      ///< likewise
+  void* value() const { return value_.data(); }  ///< likewise
+
   /// What attention gets, but for its output and workspace.
   PagedAttentionParams attention(const LaunchShape& shape, const DeviceKvCache& cache) const;
   /// What the write of the new keys gets.

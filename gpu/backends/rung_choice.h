@@ -22,6 +22,11 @@ std::vector<AttentionRung> varlen_rungs(const KernelSet& kernels);
 /// and splits the keys, then those for queries of any length.
 std::vector<AttentionRung> prefix_rungs(const KernelSet& kernels);
 
+/// Floats of workspace that a launch of a rung needs.
+inline std::int64_t floats_of(const AttentionRung& rung, const PagedAttentionParams& params) {
+  return rung.workspace_floats == nullptr ? 0 : rung.workspace_floats(params);
+}
+
 /// \param backend  name for the message
 /// \param rungs    the wanted ones, best first
 /// \param sizes    of the batch: launch_sizes() suffices

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "gpu/backends/persistent_batch.h"
 #include "gpu/runtime/device.h"
 #include "reference/registry/backend.h"
 
@@ -34,13 +35,13 @@ struct TritonAttnOptions {
 inline constexpr std::int64_t kMinLaunchGridSize2D = 128;
 
 /// vLLM's rule: whether a batch takes the segmented form.
-/// \param metadata      the batch
+/// \param shape         of the batch
 /// \param num_kv_heads  KV heads
 /// \returns             true if every request has at most one query token, and there are no more than
 ///                      128 / num_kv_heads requests
 /// \source vLLM, v1/attention/ops/triton_unified_attention.py, unified_attention; Differs: without CUDA graphs,
 ///         whose capture sizes move the threshold
-bool takes_segmented_form(const CommonAttentionMetadata& metadata, std::int64_t num_kv_heads);
+bool takes_segmented_form(const LaunchShape& shape, std::int64_t num_kv_heads);
 
 /// The backend TRITON_ATTN on a device. It accepts every dtype, layout and variant of the contract, heads of up
 /// to 256 elements, and groups of up to 128; its output is float32.

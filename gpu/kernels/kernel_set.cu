@@ -103,6 +103,7 @@ KernelSet kernel_set() {
       }},
       .flex = {"flex/1_block_mask", flex_block_mask_launchers(), &order_key_by_key, nullptr,
                &refusal_of_flex},
+      .model = model_kernels(),
       .block_reduce = block_reduce_rungs(),
       .scan_int32 = scan_int32_rungs(),
       .scan_float = scan_float_rungs(),

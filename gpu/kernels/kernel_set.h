@@ -14,6 +14,7 @@
 #include "gpu/kernels/ladder.h"
 #include "gpu/kernels/matmul/params.h"
 #include "gpu/kernels/merge_states/params.h"
+#include "gpu/kernels/model/params.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/scan/params.h"
 #include "gpu/kernels/transpose/params.h"
@@ -33,6 +34,8 @@ struct KernelSet {
 
   std::array<TableRung<PagedAttentionParams>, 2> unified;  ///< unified/, the two forms
   TableRung<FlexAttentionParams> flex;                     ///< flex/1_block_mask.cuh
+
+  ModelKernels model;  ///< model/: a Llama's layers around attention
 
   // Kernels to learn from, each ladder from its first rung to its last.
   std::array<Rung<BlockReduceParams>, 2> block_reduce;       ///< block_reduce/

@@ -14,6 +14,7 @@
 #include "gpu/kernels/ladder.h"
 #include "gpu/kernels/matmul/params.h"
 #include "gpu/kernels/merge_states/params.h"
+#include "gpu/kernels/model/params.h"
 #include "gpu/kernels/paged_attention/params.h"
 #include "gpu/kernels/scan/params.h"
 #include "gpu/kernels/transpose/params.h"
@@ -55,6 +56,8 @@ KernelTable<FlexAttentionParams> flex_block_mask_launchers();
 KernelTable<PagedAttentionParams> cascade_prefix_launchers();
 /// merge_states
 Rung<MergeStatesParams> merge_states_rung();
+/// Every kernel of model/.
+ModelKernels model_kernels();
 
 /// block_reduce, from rung 1 on; so are those below.
 std::array<Rung<BlockReduceParams>, 2> block_reduce_rungs();

@@ -67,12 +67,8 @@ AttentionLayers Llama::make_attention_layers(const AttentionBackend& backend,
   return layers;
 }
 
-void Llama::check(const LlamaBatch& batch, const AttentionLayers& layers) const {
+void check_batch(const LlamaBatch& batch, const LlamaConfig& config) {
   const std::int64_t num_tokens = static_cast<std::int64_t>(batch.token_ids.size());
-  if (static_cast<std::int64_t>(layers.size()) != config_.num_hidden_layers) {
-    throw Error(fmt::format("the model has {} layers, but {} attention layers were given.",
-                            config_.num_hidden_layers, layers.size()));
-  }
   const std::int64_t num_slots = static_cast<std::int64_t>(batch.metadata.slot_mapping.size());
   if (static_cast<std::int64_t>(batch.positions.size()) != num_tokens || num_slots != num_tokens) {
     throw Error(
@@ -86,13 +82,13 @@ void Llama::check(const LlamaBatch& batch, const AttentionLayers& layers) const 
   for (std::int64_t token_idx = 0; token_idx < num_tokens; ++token_idx) {
     const std::int32_t token_id = batch.token_ids[token_idx];
     const std::int64_t position = batch.positions[token_idx];
-    if (token_id < 0 || token_id >= config_.vocab_size) {
+    if (token_id < 0 || token_id >= config.vocab_size) {
       throw Error(fmt::format("token_ids[{}] is {}, but the vocabulary has {} tokens.", token_idx,
-                              token_id, config_.vocab_size));
+                              token_id, config.vocab_size));
     }
-    if (position < 0 || position >= config_.max_position_embeddings) {
+    if (position < 0 || position >= config.max_position_embeddings) {
       throw Error(fmt::format("positions[{}] is {}, but the model has positions 0 to {}.",
-                              token_idx, position, config_.max_position_embeddings - 1));
+                              token_idx, position, config.max_position_embeddings - 1));
     }
   }
   for (std::int64_t row : batch.logits_indices) {
@@ -134,7 +130,11 @@ RowMatrix Llama::attend(const RowMatrix& query,
 }
 
 RowMatrix Llama::forward(const LlamaBatch& batch, const AttentionLayers& layers) const {
-  check(batch, layers);
+  if (static_cast<std::int64_t>(layers.size()) != config_.num_hidden_layers) {
+    throw Error(fmt::format("the model has {} layers, but {} attention layers were given.",
+                            config_.num_hidden_layers, layers.size()));
+  }
+  check_batch(batch, config_);
   const double eps = config_.rms_norm_eps;
   const RopeAngles angles = rope_angles(batch.positions, config_.head_dim, config_.rope_theta);
 

@@ -31,6 +31,12 @@ struct LlamaBatch {
   std::vector<std::int64_t> logits_indices;
 };
 
+/// Refuses a batch that a model cannot compute.
+/// \param batch    of any origin; its metadata is looked at only for its number of tokens
+/// \param config   of the model
+/// \throws Error   naming the field, if numbers disagree or are out of range
+void check_batch(const LlamaBatch& batch, const LlamaConfig& config);
+
 /// The attention of every layer, each with a cache of its own.
 using AttentionLayers = std::vector<std::unique_ptr<AttentionImpl>>;
 
@@ -46,7 +52,8 @@ class Llama {
   /// \throws Error  naming the file and what is wrong with it
   static Llama load(const std::filesystem::path& folder);
 
-  const LlamaConfig& config() const { return config_; }  ///< sizes and constants
+  const LlamaConfig& config() const { return config_; }     ///< sizes and constants
+  const LlamaWeights& weights() const { return weights_; }  ///< as loaded
 
   /// The sizes of one layer's cache; float32 in the default layout.
   KvCacheSpec kv_cache_spec(std::int64_t num_blocks, std::int64_t block_size) const;
@@ -65,7 +72,6 @@ class Llama {
   RowMatrix forward(const LlamaBatch& batch, const AttentionLayers& layers) const;
 
  private:
-  void check(const LlamaBatch& batch, const AttentionLayers& layers) const;
   RowMatrix attend(const RowMatrix& query,
                    const RowMatrix& key,
                    const RowMatrix& value,

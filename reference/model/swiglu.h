@@ -2,14 +2,14 @@
 /// SwiGLU: one projection of the token, passed through SiLU, gates another.
 #pragma once
 
-#include <cmath>
-
 #include "reference/model/row_matrix.h"
+#include "reference/numerics/exact_exp.h"
 
 namespace pagelab {
 
 /// x · sigmoid(x). For large negative x the exponential overflows to infinity and the result is −0.
-inline double silu(double x) { return x / (1.0 + std::exp(-x)); }
+/// The exponential is pagelab's own, so that a GPU finds the same bits.
+inline double silu(double x) { return x / (1.0 + exact_exp(-x)); }
 
 /// silu(gate) · up, element by element.
 /// \param gate  [num_tokens, intermediate_size]

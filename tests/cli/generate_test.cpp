@@ -149,6 +149,35 @@ TEST_SUITE("generate") {
     CHECK(run.output.find("CUDA graphs, PIECEWISE: ") != std::string::npos);
   }
 
+  TEST_CASE(
+      "a target that runs kernels replays what it recorded and a CPU says that it has nothing to") {
+    const std::string options =
+        "--max-tokens 10 --prompt 'First Citizen:\nBefore we' 'ROMEO:\n' --cudagraph-mode "
+        "FULL_AND_PIECEWISE ";
+    const CommandResult run = generate("--json --backend FLASH_ATTN --target simulator " + options);
+    REQUIRE(run.exit_status == 0);
+    const nlohmann::json document = nlohmann::json::parse(run.output);
+    CHECK(document["requests"][1]["text"] == "The senate");
+    // 1, 2, 4, 8, 16, 24, ... 64 tokens: 11 FULL graphs of 4 · 16 + 2 launches, and 11 times 5 pieces of 4 · 13 + 2.
+    CHECK(document["recorded"]["num_steps"] == 22);
+    CHECK(document["recorded"]["num_graphs"] == 11 + 11 * 5);
+    CHECK(document["recorded"]["num_launches"] == 11 * 66 + 11 * 54);
+    // The first step has 31 tokens of prompts; nine of two decodes follow.
+    CHECK(document["num_steps_of_mode"] ==
+          nlohmann::json{{"NONE", 0}, {"PIECEWISE", 1}, {"FULL", 9}});
+    CHECK(document["num_replayed_graphs"] == 9 + 5);
+    CHECK(document["num_replayed_launches"] == 9 * 66 + 54);
+
+    CHECK(
+        generate("--backend FLASH_ATTN --target simulator " + options)
+            .output.find("recorded at the start: 22 kinds of step, as 66 graphs of 1320 launches; "
+                         "replayed: 14 graphs of 648 launches\n") != std::string::npos);
+    CHECK(generate("--backend REFERENCE " + options)
+              .output.find("nothing was recorded, because REFERENCE on cpu launches no kernels: "
+                           "steps were padded to their graphs' sizes, and computed\n") !=
+          std::string::npos);
+  }
+
   TEST_CASE("eight prompts that begin with the same 256 tokens decode in a cascade") {
     std::string options = "--json --max-tokens 5 --backend REFERENCE --cascade --num-sms 1";
     const nlohmann::json text = golden_texts()[1];  // 67 tokens of a prompt, and 240 that follow

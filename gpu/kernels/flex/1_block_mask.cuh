@@ -132,7 +132,9 @@ __global__ void flex_block_mask(FlexLaunch<ScoreMod, MaskMod> flex) {
   const std::int64_t row_idx = threadIdx.x / Rung::kThreadsPerRow;
   const std::int64_t part = threadIdx.x % Rung::kThreadsPerRow;
   const std::int64_t first_token = attention.group_start[group_idx];
-  const bool has_row = first_token + row_idx < attention.group_start[group_idx + 1];
+  const std::int64_t end_of_group = attention.group_start[group_idx + 1];
+  if (first_token == end_of_group) return;  // recorded for more groups than this step has
+  const bool has_row = first_token + row_idx < end_of_group;
   const std::int64_t token_idx = has_row ? first_token + row_idx : first_token;
   const QueryRow row = query_row_of(params, token_idx, head_idx);
   const bool may_see = has_row && !row.is_padding;

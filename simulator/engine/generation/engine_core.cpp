@@ -97,6 +97,7 @@ EngineCore::EngineCore(const Llama& model,
               backend,
               cache_spec(model, options),
               worker_settings(model.config(), options),
+              options.max_num_batched_tokens,
               options.block_order_seed) {}
 
 std::int64_t EngineCore::add_request(std::vector<std::int32_t> prompt_ids,
@@ -126,6 +127,7 @@ StepRecord EngineCore::step() {
   const ModelRunnerOutput computed = runner_.execute_model(scheduled);
   record.cascade_prefix_len = computed.cascade_prefix_len;
   record.graph_mode = computed.graph_mode;
+  record.replayed = computed.replayed;
   record.num_padding_tokens = computed.num_padding_tokens;
 
   take_next_tokens(scheduler_.update_from_output(scheduled, computed.sampled), computed.top2_gap,

@@ -63,6 +63,11 @@ class EngineCore {
   /// \throws Error  if nothing is left to do, or the backend fails
   StepRecord step();
 
+  /// The model with its graphs; null where nothing is recorded: without graphs, or on a backend without kernels.
+  RecordedModel* recorded_model() { return runner_.recorded_model(); }
+  /// \copydoc recorded_model
+  const RecordedModel* recorded_model() const { return runner_.recorded_model(); }
+
   /// Every request so far, by index.
   const std::vector<Generation>& generations() const { return generations_; }
 

@@ -24,7 +24,7 @@ std::vector<std::int32_t> shuffled_blocks(std::int64_t num_blocks, std::uint64_t
 
 struct ModelRunner::ReadyStep {
   std::vector<std::int64_t> order;  // [num_reqs] the scheduler's entry at each place of the batch
-  CUDAGraphMode graph_mode = CUDAGraphMode::kNone;
+  CudagraphDispatch graph;
   std::int64_t cascade_prefix_len = 0;
   BuiltStep arrays;
 };
@@ -33,11 +33,30 @@ ModelRunner::ModelRunner(const Llama& model,
                          const AttentionBackend& backend,
                          const KvCacheSpec& spec,
                          const GraphWorkerSettings& settings,
+                         std::int64_t max_num_batched_tokens,
                          const std::optional<std::uint64_t>& block_order_seed)
     : model_(model), cache_spec_(spec), graphs_(settings) {
   if (settings.cascade && !backend.has_cascade()) refuse_cascade();
   if (block_order_seed) place_of_block_ = shuffled_blocks(spec.num_blocks, *block_order_seed);
-  layers_ = model.make_attention_layers(backend, spec);
+  recorded_ = recorded_on(backend, settings, max_num_batched_tokens);
+  if (recorded_ == nullptr) layers_ = model.make_attention_layers(backend, spec);
+}
+
+// The model with its graphs; none without graphs, or if the backend launches no kernels that could be recorded.
+std::unique_ptr<RecordedModel> ModelRunner::recorded_on(const AttentionBackend& backend,
+                                                        const GraphWorkerSettings& settings,
+                                                        std::int64_t max_num_batched_tokens) {
+  const auto* on_device = dynamic_cast<const DeviceModelBackend*>(&backend);
+  if (on_device == nullptr || settings.mode == CUDAGraphMode::kNone) return nullptr;
+  max_blocks_per_req_ =
+      block_table_columns(model_.config().max_position_embeddings, cache_spec_.block_size);
+  const std::int64_t largest_graph =
+      settings.capture_sizes.empty() ? 0 : settings.capture_sizes.back();
+  const DeviceModelSizes sizes = {.max_num_tokens = std::max(max_num_batched_tokens, largest_graph),
+                                  .max_num_reqs = settings.max_num_seqs,
+                                  .max_blocks_per_req = max_blocks_per_req_,
+                                  .cache = cache_spec_};
+  return std::make_unique<RecordedModel>(on_device->make_device_model(model_, sizes), graphs_);
 }
 
 ModelRunnerOutput ModelRunner::execute_model(const SchedulerOutput& step) {
@@ -51,7 +70,8 @@ ModelRunnerOutput ModelRunner::execute_model(const SchedulerOutput& step) {
            cache_spec_, StepUse::kStoreAndAttend);
 
   // Step 3: the model, and the next token of everybody whose known tokens are all computed.
-  const RowMatrix logits = model_.forward(batch, layers_);
+  const RowMatrix logits =
+      recorded_ != nullptr ? recorded_->run(ready.graph, batch) : model_.forward(batch, layers_);
   return sample(step, ready, logits);
 }
 
@@ -86,12 +106,13 @@ std::vector<StepRequest> ModelRunner::requests_of(const SchedulerOutput& step) c
 
 ModelRunner::ReadyStep ModelRunner::prepare(const SchedulerOutput& step) const {
   const std::vector<StepRequest> requests = requests_of(step);
-  const StepLayout layout = {.block_size = cache_spec_.block_size};
+  const StepLayout layout = {.block_size = cache_spec_.block_size,
+                             .max_blocks_per_req = max_blocks_per_req_};
   ReadyStep ready;
   if (!graphs_.cascade()) {
     SortedStep sorted = prepare_sorted_step(requests, layout, graphs_.manager());
     ready.order = std::move(sorted.order);
-    ready.graph_mode = sorted.dispatch.cg_mode;
+    ready.graph = dispatch_of(sorted.dispatch);
     ready.arrays = std::move(sorted.step);
     return ready;
   }
@@ -100,7 +121,7 @@ ModelRunner::ReadyStep ModelRunner::prepare(const SchedulerOutput& step) const {
                    SharedPrefix{step.num_common_prefix_blocks, *graphs_.cascade()});
   ready.order.resize(requests.size());
   std::iota(ready.order.begin(), ready.order.end(), 0);
-  ready.graph_mode = prepared.dispatch.mode;
+  ready.graph = prepared.dispatch;
   ready.cascade_prefix_len = prepared.cascade_prefix_len;
   ready.arrays = std::move(prepared.step);
   return ready;
@@ -153,7 +174,8 @@ ModelRunnerOutput ModelRunner::sample(const SchedulerOutput& step,
     output.sampled.start.push_back(static_cast<std::int32_t>(output.sampled.tokens.size()));
   }
   const CommonAttentionMetadata& metadata = ready.arrays.metadata;
-  output.graph_mode = ready.graph_mode;
+  output.graph_mode = ready.graph.mode;
+  if (recorded_ != nullptr) output.replayed = recorded_->counts(ready.graph);
   output.cascade_prefix_len = ready.cascade_prefix_len;
   output.num_padding_tokens =
       static_cast<std::int64_t>(metadata.slot_mapping.size()) - metadata.num_actual_tokens();

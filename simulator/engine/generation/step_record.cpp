@@ -37,6 +37,7 @@ std::string to_string(const StepRecord& record) {
     line += fmt::format(
         "; {} graph of {} tokens", to_string(record.graph_mode),
         record.num_decode_tokens + record.num_prefill_tokens + record.num_padding_tokens);
+    if (record.replayed.graphs > 0) line += ", replayed";
   }
   return line;
 }
@@ -66,6 +67,8 @@ StepTotals totals_of(const std::vector<StepRecord>& steps) {
     totals.num_cascade_steps += step.cascade_prefix_len > 0 ? 1 : 0;
     totals.longest_prefix = std::max(totals.longest_prefix, step.cascade_prefix_len);
     ++totals.num_steps_of_mode[static_cast<std::size_t>(step.graph_mode)];
+    totals.num_replayed_graphs += step.replayed.graphs;
+    totals.num_replayed_launches += step.replayed.recorded_launches;
     totals.num_padding_tokens += step.num_padding_tokens;
   }
   return totals;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "simulator/engine/cudagraph/cudagraph_mode.h"
+#include "simulator/engine/cudagraph/step_graphs.h"
 #include "simulator/engine/schedule/scheduler_output.h"
 
 namespace pagelab {
@@ -34,11 +35,14 @@ struct StepRecord {
   std::vector<std::int64_t> finished;   ///< requests whose text ended in it
   std::int64_t cascade_prefix_len = 0;  ///< tokens read once for all requests; 0: no cascade
   CUDAGraphMode graph_mode = CUDAGraphMode::kNone;  ///< NONE, PIECEWISE or FULL
-  std::int64_t num_padding_tokens = 0;              ///< computed for nobody, up to the graph's size
+  /// What was replayed; nothing, if the step only has the size of the graph.
+  StepGraphs::Counts replayed;
+  std::int64_t num_padding_tokens = 0;  ///< computed for nobody, up to the graph's size
 };
 
 /// One line: "step 3: 2 decode + 14 prefill tokens, 9 blocks in use, 1 waiting", and what happened besides:
-/// "; 32 tokens found in the prefix cache; request 1 preempted; cascade over 256 tokens; FULL graph of 8 tokens".
+/// "; 32 tokens found in the prefix cache; request 1 preempted; cascade over 256 tokens; FULL graph of 8 tokens". Where a
+/// graph was recorded, the line ends in ", replayed"; else the step was padded to its size and computed.
 std::string to_string(const StepRecord& record);
 
 /// What a step did, before its output is in: cascade and graph are the worker's to say.
@@ -53,7 +57,9 @@ struct StepTotals {
   std::int64_t num_cascade_steps = 0;  ///< steps that read a shared prefix once
   std::int64_t longest_prefix = 0;     ///< tokens of the longest one of those
   std::array<std::int64_t, 3> num_steps_of_mode = {};  ///< [NONE, PIECEWISE, FULL]
-  std::int64_t num_padding_tokens = 0;                 ///< computed for nobody
+  std::int64_t num_replayed_graphs = 0;    ///< a FULL step is one graph, a PIECEWISE one several
+  std::int64_t num_replayed_launches = 0;  ///< kernels in them
+  std::int64_t num_padding_tokens = 0;     ///< computed for nobody
 };
 
 /// Adds steps up.

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cfloat>
+#include <random>
 
+#include "reference/numerics/exact_exp.h"
 #include "tests/reference/numerics/exact_functions.h"
 #include "tests/reference/numerics/golden_hashes.h"
 #include "tests/support/bit_hash.h"
@@ -74,6 +76,32 @@ TEST_SUITE("exact_math") {
     // x = −2^-24: −5.9604645e-8 − 1.8e-15.
     CHECK(exact_log(1.0f - FLT_EPSILON / 2) ==
           doctest::Approx(-5.9604646551623716e-8).epsilon(2e-7));
+  }
+
+  TEST_CASE("exact_exp is within an ulp of the exponential and puts the ends right") {
+    // An x87 long double has 11 bits more than a double, so its exponential tells ulps of a double from each other.
+    std::mt19937_64 random(20261130);
+    double largest_error = 0;
+    for (int sample = 0; sample < 200000; ++sample) {
+      const double unit = static_cast<double>(random()) * 0x1p-64;
+      const double x = sample % 2 == 0 ? 1417.0 * unit - 708.0 : 2.0 * unit - 1.0;
+      const long double expected = std::exp(static_cast<long double>(x));
+      const double nearest = static_cast<double>(expected);
+      const long double ulp = std::nextafter(nearest, INFINITY) - nearest;
+      const auto error = static_cast<double>(std::abs(exact_exp(x) - expected) / ulp);
+      largest_error = std::max(largest_error, error);
+    }
+    CHECK(largest_error <= 1.0);
+    MESSAGE("exact_exp: largest error " << largest_error << " ulp");
+    CHECK(exact_exp(0.0) == 1.0);
+    CHECK(exact_exp(-0.0) == 1.0);
+    CHECK(exact_exp(708.99) == doctest::Approx(std::exp(708.99)).epsilon(1e-15));
+    CHECK(exact_exp(709.0) == INFINITY);
+    CHECK(exact_exp(INFINITY) == INFINITY);
+    CHECK(exact_exp(-707.99) == doctest::Approx(std::exp(-707.99)).epsilon(1e-15));
+    CHECK(exact_exp(-708.5) == 0.0);
+    CHECK(exact_exp(-INFINITY) == 0.0);
+    CHECK(std::isnan(exact_exp(NAN)));
   }
 
   TEST_CASE("exact_tanh is odd and saturates at 1") {

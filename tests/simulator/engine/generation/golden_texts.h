@@ -49,7 +49,9 @@ struct Features {
   bool preemption;       ///< the pool holds less than what runs at once
   bool chunked_prefill;  ///< prompts are cut to 64 tokens a step
   bool cascade;          ///< a common prefix is read once
-  bool graphs;           ///< steps are padded to graphs
+  bool graphs;           ///< steps are replayed, or on the CPU padded to graphs
+  /// Which graphs, if any.
+  CUDAGraphMode graph_mode = CUDAGraphMode::kFullAndPiecewise;
 };
 
 /// One of the 32 combinations, a bit a feature.
@@ -71,7 +73,7 @@ inline std::string to_string(const Features& features) {
   add(features.preemption, "preemption");
   add(features.chunked_prefill, "chunked prefill");
   add(features.cascade, "cascade");
-  add(features.graphs, "graphs");
+  add(features.graphs, ("graphs " + to_string(features.graph_mode)).c_str());
   return text.empty() ? "nothing" : text;
 }
 
@@ -140,12 +142,21 @@ inline EngineOptions options_of(const Features& features,
   options.max_num_batched_tokens = features.chunked_prefill ? 64 : 1024;
   options.cascade = features.cascade;
   options.num_sms = 1;  // the rule compares with a GPU that a small model cannot fill
-  if (features.graphs) options.cudagraph_mode = CUDAGraphMode::kFullAndPiecewise;
+  if (features.graphs) options.cudagraph_mode = features.graph_mode;
   options.block_order_seed = 1000 + block_size;
   const auto num_relatives = static_cast<std::size_t>(work.num_relatives);
   options.num_blocks = 1 + (features.preemption ? small_pool(requests, num_relatives, block_size)
                                                 : num_blocks_from(requests, 0, block_size));
   return options;
+}
+
+/// Whether what a step replayed is what it says: a FULL step one graph, a PIECEWISE one a graph between any two of the
+/// four attention layers and at both ends; nothing without a graph, or where there is no kernel to record.
+inline bool replays_what_it_says(const StepRecord& step, bool is_recorded) {
+  const std::int64_t expected = step.graph_mode == CUDAGraphMode::kFull        ? 1
+                                : step.graph_mode == CUDAGraphMode::kPiecewise ? 5
+                                                                               : 0;
+  return step.replayed.graphs == (is_recorded ? expected : 0);
 }
 
 /// Runs the requests and compares every token.
@@ -158,7 +169,13 @@ inline std::vector<StepRecord> check_golden_requests(const AttentionBackend& bac
     engine.add_request(request.prompt_ids, static_cast<std::int64_t>(request.output_ids.size()));
   }
   std::vector<StepRecord> steps;
-  while (engine.has_unfinished()) steps.push_back(engine.step());
+  const bool runs_kernels = dynamic_cast<const DeviceModelBackend*>(&backend) != nullptr;
+  const bool is_recorded = runs_kernels && options.cudagraph_mode != CUDAGraphMode::kNone;
+  CHECK((engine.recorded_model() != nullptr) == is_recorded);
+  while (engine.has_unfinished()) {
+    steps.push_back(engine.step());
+    CHECK(replays_what_it_says(steps.back(), is_recorded));
+  }
   for (std::size_t index = 0; index < requests.size(); ++index) {
     CAPTURE(index);
     const Generation& generation = engine.generations()[index];
@@ -203,7 +220,8 @@ inline void check_golden_texts_with(const Features& features,
   CHECK(has_chunks(steps, requests) == features.chunked_prefill);
   // Only shared blocks are a common prefix.
   CHECK((totals.num_cascade_steps > 0) == (features.cascade && features.prefix_caching));
-  CHECK((totals.num_steps_of_mode[2] > 0) == features.graphs);
+  CHECK((totals.num_steps_of_mode[2] > 0) ==
+        (features.graphs && has_full_cudagraphs(features.graph_mode)));
   if (!features.graphs) CHECK(totals.num_steps_of_mode[1] == 0);
 }
 
