@@ -4,7 +4,8 @@
 /// of gpu/device/mma.h.
 ///
 /// Two forms with the same bits: `mma_by_the_rules` says step by step what the hardware does and is the
-/// specification; `mma_m16n8k16` and `mma_m16n8k8` do the same with vector instructions.
+/// specification; `mma_m16n8k16` and `mma_m16n8k8` do the same with vector instructions, and with fewer of them
+/// where a tile holds ordinary numbers (tensor_core_ordinary.h).
 #pragma once
 
 #include <climits>

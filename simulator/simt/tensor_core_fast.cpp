@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "simulator/simt/tensor_core.h"
+#include "simulator/simt/tensor_core_ordinary.h"
 
 namespace pagelab::simt {
 namespace {
@@ -247,6 +248,7 @@ void mma(const std::uint16_t (&a)[16][kDepth],
          const std::uint16_t (&b)[kDepth][8],
          const float (&c)[16][8],
          float (&d)[16][8]) {
+  if (mma_of_ordinary_numbers<kInput>(a, b, c, d)) return;
   Operands<kDepth> operands;
   convert_a<kInput>(a, operands);
   convert_b<kInput>(b, operands);
