@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "cli/option_values.h"
 #include "gpu/backends/register_backend.h"
 #include "reference/contract/refuse.h"
 #include "reference/registry/cudagraph_support.h"
 #include "reference/registry/gpu_names.h"
-#include "simulator/engine/cudagraph/mode_resolution.h"
+#include "simulator/engine/step/cascade_decision.h"
 
 namespace pagelab::cli {
 namespace {
@@ -29,20 +31,6 @@ MinCGSupport graph_support_of(const AttentionBackend& backend,
   const BackendFacts& facts = registry.load(backend.name(), question.environment);
   return min_cudagraph_support(
       {{cudagraph_support(facts, question), std::string(facts.class_name)}});
-}
-
-ResolvedCudagraphMode resolved_graphs(const EngineFlags& flags,
-                                      const EngineOptions& options,
-                                      const MinCGSupport& support) {
-  CudagraphModeRequest request;
-  request.mode = cudagraph_mode_of(flags.cudagraph_mode);
-  request.min_support = support;
-  request.model_runner_v2 = !options.cascade;
-  request.max_num_seqs = options.max_num_seqs;
-  request.capture_sizes = capture_sizes_of(options);
-  ResolvedCudagraphMode resolved = resolve_cudagraph_mode(request);
-  if (resolved.error) refuse("{}", *resolved.error);
-  return resolved;
 }
 
 std::int64_t most_batched_tokens(const EngineFlags& flags, const LlamaConfig& config) {
@@ -65,7 +53,33 @@ void set_cascade(const EngineFlags& flags, EngineOptions& options) {
   options.num_sms = flags.num_sms.value_or(options.num_sms);
 }
 
+// Tokens with which all texts of a step begin, as far as all of them were computed before it, in whole blocks: what they
+// share in blocks is not longer.
+std::int64_t num_shared_tokens(const StepRecord& step,
+                               const std::vector<std::vector<std::int32_t>>& texts,
+                               std::int64_t block_size) {
+  const auto text_of = [&texts](const GeneratedPart& part) {
+    return std::span(texts[static_cast<std::size_t>(part.req_idx)])
+        .first(static_cast<std::size_t>(part.num_computed_tokens));
+  };
+  const auto first = text_of(step.scheduled.front());
+  auto end = first.end();
+  for (const GeneratedPart& part : step.scheduled) {
+    const auto text = text_of(part);
+    end = std::mismatch(first.begin(), end, text.begin(), text.end()).first;
+  }
+  const std::int64_t num_tokens = end - first.begin();
+  return num_tokens - num_tokens % block_size;
+}
+
 }  // namespace
+
+ResolvedCudagraphMode resolved_graphs(const std::string& mode, CudagraphModeRequest request) {
+  request.mode = cudagraph_mode_of(mode);
+  ResolvedCudagraphMode resolved = resolve_cudagraph_mode(request);
+  if (resolved.error) refuse("{}", *resolved.error);
+  return resolved;
+}
 
 void add_engine_options(CLI::App& command, EngineFlags& flags) {
   command
@@ -141,8 +155,12 @@ DescribedEngine engine_from(const EngineFlags& flags,
   if (seed < 0) refuse("--block-order-seed is {}; it must be 0 or more.", seed);
   if (flags.block_order_seed) options.block_order_seed = static_cast<std::uint64_t>(seed);
 
-  const ResolvedCudagraphMode graphs =
-      resolved_graphs(flags, options, graph_support_of(*chosen.backend, config, gpu));
+  CudagraphModeRequest request;
+  request.min_support = graph_support_of(*chosen.backend, config, gpu);
+  request.model_runner_v2 = !options.cascade;
+  request.max_num_seqs = options.max_num_seqs;
+  request.capture_sizes = capture_sizes_of(options);
+  const ResolvedCudagraphMode graphs = resolved_graphs(flags.cudagraph_mode, request);
   options.cudagraph_mode = graphs.mode;
   for (const CudagraphDowngrade& downgrade : graphs.downgrades) {
     engine.log.push_back("WARNING " + downgrade.warning);
@@ -190,6 +208,38 @@ std::string replays_of(const StepTotals& totals,
       "of {} launches\n",
       recorded->num_steps, recorded->num_graphs, recorded->num_launches, totals.num_replayed_graphs,
       totals.num_replayed_launches);
+}
+
+std::string why_no_cascade(const std::vector<StepRecord>& steps,
+                           const std::vector<Generation>& generations,
+                           const EngineOptions& options,
+                           const LlamaConfig& config) {
+  std::vector<std::vector<std::int32_t>> texts;
+  for (const Generation& generation : generations) {
+    texts.push_back(generation.prompt_ids);
+    texts.back().insert(texts.back().end(), generation.token_ids.begin(),
+                        generation.token_ids.end());
+  }
+  // The step in which a cascade would have saved most: every request but one would not have read what they share.
+  std::int64_t most_saved = -1;
+  std::int64_t num_shared = 0;
+  std::vector<std::int64_t> query_lens;
+  for (const StepRecord& step : steps) {
+    const std::int64_t shared = num_shared_tokens(step, texts, options.block_size);
+    const std::int64_t saved = shared * (static_cast<std::int64_t>(step.scheduled.size()) - 1);
+    if (saved <= most_saved) continue;
+    most_saved = saved;
+    num_shared = shared;
+    query_lens.clear();
+    for (const GeneratedPart& part : step.scheduled) query_lens.push_back(part.num_tokens);
+  }
+  CascadeSetting setting;
+  setting.num_query_heads = config.num_attention_heads;
+  setting.num_kv_heads = config.num_key_value_heads;
+  setting.num_sms = options.num_sms;
+  const CascadeDecision decision = flash_attn_cascade_decision(num_shared, query_lens, setting);
+  return "where most could be saved, by the texts' equal beginnings, " +
+         (decision.use ? "the equal tokens lie in different blocks." : decision.reason);
 }
 
 }  // namespace pagelab::cli

@@ -9,6 +9,7 @@
 
 #include "cli/targets.h"
 #include "reference/model/llama_config.h"
+#include "simulator/engine/cudagraph/mode_resolution.h"
 #include "simulator/engine/generation/engine_core.h"
 
 namespace pagelab::cli {
@@ -49,6 +50,23 @@ DescribedEngine engine_from(const EngineFlags& flags,
                             const std::string& gpu,
                             const std::vector<std::vector<std::int32_t>>& prompts,
                             std::int64_t max_tokens);
+
+/// What a graph mode becomes, for `generate` and for `simulate`.
+/// \param mode     as the user wrote it
+/// \param request  all the rest
+/// \throws Error   if there is no such mode, or it cannot be had
+ResolvedCudagraphMode resolved_graphs(const std::string& mode, CudagraphModeRequest request);
+
+/// Why no step was a cascade: what the rule says of the one that would have saved most. What its requests share is taken from their
+/// texts; in blocks they may share less.
+/// \param steps        all, one or more
+/// \param generations  what they wrote
+/// \param options      with cascade
+/// \param config       of the model
+std::string why_no_cascade(const std::vector<StepRecord>& steps,
+                           const std::vector<Generation>& generations,
+                           const EngineOptions& options,
+                           const LlamaConfig& config);
 
 /// What was in use, a line each: tokens found, preemptions, graphs, cascade.
 std::string to_string(const StepTotals& totals, const EngineOptions& options);

@@ -46,6 +46,7 @@ struct Run {
   EngineOptions engine;
   std::optional<RecordedGraphs> recorded;  // none: nothing was
   std::string replays;                     // the same for people
+  std::string why_no_cascade;  // where it was asked for, and no step was one
   std::string backend;
   std::string target;
   std::vector<std::string> log;
@@ -136,6 +137,9 @@ Run run_prompts(const GenerateOptions& options, const Llama& model, std::vector<
   run.generations = core.generations();
   if (core.recorded_model() != nullptr) run.recorded = core.recorded_model()->recorded();
   run.replays = replays_of(totals_of(run.steps), run.engine, run.recorded, backend);
+  if (run.engine.cascade && totals_of(run.steps).num_cascade_steps == 0) {
+    run.why_no_cascade = why_no_cascade(run.steps, run.generations, run.engine, model.config());
+  }
   return run;
 }
 
@@ -172,6 +176,7 @@ void print_as_json(const Run& run, const std::optional<CharacterTokenizer>& toke
   document["num_hit_tokens"] = totals.num_hit_tokens;
   document["num_preemptions"] = totals.num_preemptions;
   document["num_cascade_steps"] = totals.num_cascade_steps;
+  if (!run.why_no_cascade.empty()) document["why_no_cascade"] = run.why_no_cascade;
   for (std::size_t mode = 0; mode < totals.num_steps_of_mode.size(); ++mode) {
     const std::string name = to_string(static_cast<CUDAGraphMode>(mode));
     document["num_steps_of_mode"][name] = totals.num_steps_of_mode[mode];
@@ -212,7 +217,11 @@ void print_for_people(const Run& run,
                shown(tokenizer, generation.prompt_ids), shown(tokenizer, generation.token_ids));
     num_tokens += static_cast<std::int64_t>(generation.token_ids.size());
   }
-  fmt::print("{}{}", to_string(totals_of(run.steps), run.engine), run.replays);
+  fmt::print("{}", to_string(totals_of(run.steps), run.engine));
+  if (!run.why_no_cascade.empty()) {
+    fmt::print("  none: {}\n", run.why_no_cascade);
+  }
+  fmt::print("{}", run.replays);
   fmt::print(
       "{} on {}: {} tokens in {} steps, {:.2f} s ({:.0f} tokens/s); {} blocks of {} tokens\n",
       run.backend, run.target, num_tokens, run.steps.size(), run.seconds,

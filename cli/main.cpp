@@ -4,14 +4,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/environment.h"
 #include "reference/contract/error.h"
+#include "reference/contract/suggestion.h"
 
 namespace {
 
@@ -39,6 +42,24 @@ std::string sentence_of(const CLI::ParseError& error) {
   return text;
 }
 
+// The first thing on the line that begins like an option and is none, with the option that was meant; or nothing. It is
+// what is wrong, whatever the parser misses besides.
+std::string sentence_of_unknown_option(const CLI::App& app) {
+  const std::vector<std::string> unparsed = app.remaining(true);
+  const auto is_option = [](const std::string& text) { return text.starts_with("--"); };
+  const auto unknown = std::find_if(unparsed.begin(), unparsed.end(), is_option);
+  if (unknown == unparsed.end()) return "";
+  const std::string name = unknown->substr(0, unknown->find('='));
+  const std::vector<CLI::App*> called = app.get_subcommands();
+  const CLI::App& command = called.empty() ? app : *called.back();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& long_name : option->get_lnames()) names.push_back("--" + long_name);
+  }
+  return fmt::format("{} is not an option of {}{}.", name, command.get_name(),
+                     pagelab::did_you_mean(name, names));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("pagelab: paged attention on both sides of the glass.", "pagelab");
   app.require_subcommand(1);
@@ -64,8 +85,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     // Here the subcommand is a known one, or an option of pagelab itself.
     const std::string command = argc > 1 && argv[1][0] != '-' ? std::string(argv[1]) + " " : "";
-    fmt::print(stderr, "{} See 'pagelab {}--help' for what is allowed.\n", sentence_of(error),
-               command);
+    const std::string unknown = sentence_of_unknown_option(app);
+    fmt::print(stderr, "{} See 'pagelab {}--help' for what is allowed.\n",
+               unknown.empty() ? sentence_of(error) : unknown, command);
     return kRequestWasWrong;
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

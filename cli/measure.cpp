@@ -307,7 +307,7 @@ void add_measure_command(CLI::App& app, int& exit_status) {
       ->check(not_empty());
   command->add_option("--dtype", options->dtype, "of queries and cache")
       ->capture_default_str()
-      ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
+      ->check(one_of({"float32", "float16", "bfloat16"}));
   command->add_option("--num-query-heads", options->num_query_heads, "32; 8 in the simulator")
       ->check(whole_number());
   command->add_option("--num-kv-heads", options->num_kv_heads, "8; 2 in the simulator")

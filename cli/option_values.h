@@ -5,9 +5,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "reference/contract/suggestion.h"
 
 namespace pagelab::cli {
 
@@ -29,6 +33,17 @@ inline CLI::Validator not_empty() {
   return CLI::Validator(
       [](const std::string& text) -> std::string {
         return text.empty() ? "the value is empty; leave the option out for its default." : "";
+      },
+      "");
+}
+
+/// Refuses a value that is none of these names, and suggests the nearest one.
+inline CLI::Validator one_of(const std::vector<std::string>& names) {
+  return CLI::Validator(
+      [names](const std::string& text) -> std::string {
+        if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+        return fmt::format("it is {}{}; it may be one of {}.", text, did_you_mean(text, names),
+                           fmt::join(names, ", "));
       },
       "");
 }

@@ -140,6 +140,9 @@ void print_choice(const LayerChoice& choice, bool explain, const BackendRegistry
   if (selection.info) fmt::print("  INFO {}\n", *selection.info);
   if (selection.error) {
     fmt::print("  {}: {}\n", selection.error->kind, selection.error->message);
+    if (!explain && !selection.invalid.empty()) {
+      fmt::print("  --explain says of every reason what would make it go away\n");
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "cli/engine_options.h"
 #include "cli/option_values.h"
 #include "gpu/backends/register_backend.h"
 #include "reference/contract/refuse.h"
@@ -107,7 +108,6 @@ ResolvedCudagraphMode graphs_of(const SimulateOptions& options,
                                 const SelectionQuestion& question,
                                 const BackendFacts& facts) {
   CudagraphModeRequest request;
-  request.mode = cudagraph_mode_of(options.cudagraph_mode);
   request.min_support =
       min_cudagraph_support({{cudagraph_support(facts, question), std::string(facts.class_name)}});
   request.model_runner_v2 = !options.cascade;
@@ -117,9 +117,7 @@ ResolvedCudagraphMode graphs_of(const SimulateOptions& options,
   sizes.max_num_batched_tokens = options.max_num_batched_tokens;
   sizes.data_centre_blackwell = question.capability.major == 10;
   request.capture_sizes = capture_sizes(sizes);
-  ResolvedCudagraphMode resolved = resolve_cudagraph_mode(request);
-  if (resolved.error) refuse("{}", *resolved.error);
-  return resolved;
+  return resolved_graphs(options.cudagraph_mode, request);
 }
 
 std::optional<CascadeSetting> cascade_of(const SimulateOptions& options,
@@ -151,7 +149,7 @@ void add_simulate_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("trace", options.trace, "requests: Mooncake's JSON lines, or Azure's CSV")
       ->required();
   command
-      .add_option("--num-blocks", options.num_blocks,
+      .add_option("--num-blocks,--num-gpu-blocks-override", options.num_blocks,
                   "blocks of the pool, the engine's null block included")
       ->check(whole_number());
   command.add_option("--kv-memory", options.kv_memory_gib,
@@ -171,9 +169,17 @@ void add_simulate_options(CLI::App& command, SimulateOptions& options) {
   command.add_option("--max-model-len", options.max_model_len, "most tokens of a request")
       ->capture_default_str()
       ->check(whole_number());
-  command.add_flag("--enable-prefix-caching,!--no-enable-prefix-caching",
-                   options.enable_prefix_caching,
-                   "share blocks of equal beginnings (default: yes)");
+  // Once, or the one would contradict the other.
+  const auto once = CLI::MultiOptionPolicy::Throw;
+  command
+      .add_flag("--enable-prefix-caching,!--no-enable-prefix-caching",
+                options.enable_prefix_caching, "share blocks of equal beginnings (default: yes)")
+      ->multi_option_policy(once);
+  command
+      .add_flag("--enable-chunked-prefill,!--no-enable-chunked-prefill",
+                options.enable_chunked_prefill,
+                "cut a prompt that does not fit a step (default: yes)")
+      ->multi_option_policy(once);
   command.add_flag("--no-async-scheduling", options.no_async_scheduling,
                    "schedule a step only when the one before is computed");
   command
@@ -187,8 +193,10 @@ void add_simulate_options(CLI::App& command, SimulateOptions& options) {
       .add_option("--cudagraph-mode", options.cudagraph_mode, "asked for; the backend may lower it")
       ->capture_default_str()
       ->check(not_empty());
-  command.add_flag("--cascade", options.cascade,
-                   "the first model runner with cascade attention, as until vLLM 0.31.0");
+  command
+      .add_flag("--cascade,!--disable-cascade-attn", options.cascade,
+                "the first model runner with cascade attention, as until vLLM 0.31.0 (default: no)")
+      ->multi_option_policy(once);
   command
       .add_option("--num-sms", options.num_sms,
                   "multiprocessors that cascade's rule counts with (default: 132)")
@@ -219,6 +227,7 @@ SimulatedEngine engine_of(const SimulateOptions& options) {
   scheduler.max_num_seqs = narrow("--max-num-seqs", options.max_num_seqs, 1);
   scheduler.max_num_batched_tokens =
       narrow("--max-num-batched-tokens", options.max_num_batched_tokens, 1, kMostTokens / 2);
+  scheduler.enable_chunked_prefill = options.enable_chunked_prefill;
   scheduler.async_scheduling = !options.no_async_scheduling;
 
   const SelectionQuestion question = question_of(options);
@@ -231,6 +240,13 @@ SimulatedEngine engine_of(const SimulateOptions& options) {
   settings.cache.num_blocks = static_cast<std::int32_t>(engine.capacity.num_blocks);
   settings.cache.max_model_len = narrow("--max-model-len", options.max_model_len, 1, kMostTokens);
   settings.cache.enable_caching = options.enable_prefix_caching;
+  if (!options.enable_chunked_prefill && options.max_num_batched_tokens < options.max_model_len) {
+    refuse(
+        "--no-enable-chunked-prefill: a prompt of up to --max-model-len {} tokens would never fit "
+        "a "
+        "step of --max-num-batched-tokens {}; raise that, or lower the other.",
+        options.max_model_len, options.max_num_batched_tokens);
+  }
 
   engine.graphs = graphs_of(options, question, *selection.facts);
   settings.worker.mode = engine.graphs.mode;

@@ -24,6 +24,7 @@ struct SimulateOptions {
   std::int64_t max_num_seqs = 256;                    ///< requests that may run at once
   std::int64_t max_model_len = 131072;                ///< tokens of a request
   bool enable_prefix_caching = true;                  ///< blocks of equal beginnings are shared
+  bool enable_chunked_prefill = true;                 ///< a prompt may take several steps
   bool no_async_scheduling = false;                   ///< one step after another
   std::string gpu = "h200";                           ///< whose rules count
   std::string backend = "auto";                       ///< of attention

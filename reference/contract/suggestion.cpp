@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace pagelab {
 namespace {
@@ -30,6 +31,11 @@ std::string letters_and_digits(const std::string& text) {
     const bool is_letter = character >= 'A' && character <= 'Z';
     const bool is_digit = character >= '0' && character <= '9';
     if (is_letter || is_digit) kept += character;
+  }
+  // A float's type is written in two ways: fp16 and float16, bf16 and bfloat16.
+  for (const auto& [abbreviation, word] : {std::pair("FP", "FLOAT"), std::pair("BF", "BFLOAT")}) {
+    const bool is_type = kept.size() > 2 && kept[2] >= '0' && kept[2] <= '9';
+    if (is_type && kept.starts_with(abbreviation)) kept.replace(0, 2, word);
   }
   return kept;
 }

@@ -173,6 +173,17 @@ TEST_SUITE("program") {
     check_refusal("", "subcommand");
   }
 
+  TEST_CASE("an option that is none is named with the one that was meant") {
+    check_refusal("attend x --backnd REFERENCE",
+                  "--backnd is not an option of attend (did you mean --backend?).");
+    // What else the parser misses, here --model, is said once the options are right.
+    check_refusal("generate --modle=x",
+                  "--modle is not an option of generate (did you mean --model?)");
+    check_refusal("simulate x --no-enable-prefix-cachin", "mean --no-enable-prefix-caching?");
+    check_refusal("--versoin", "--versoin is not an option of pagelab (did you mean --version?)");
+    check_refusal("measure attention --dtype fp16x", "did you mean float16?");
+  }
+
   TEST_CASE("only what is expected is compared") {
     const StepCopy step("000_chunked_none_float32");
     for (const std::string name : {"output", "key_cache", "value_cache"}) {

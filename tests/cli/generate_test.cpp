@@ -134,7 +134,15 @@ TEST_SUITE("generate") {
     CHECK(shows(run_with("--cudagraph-mode FULL_AND_PIECEWISE"),
                 "CUDA graphs, FULL_AND_PIECEWISE: 9 steps FULL, 1 PIECEWISE, 0 NONE; 1 tokens of "
                 "padding\n"));
-    CHECK(shows(run_with("--cascade"), "cascade attention: 0 of 10 steps\n"));
+    CHECK(shows(
+        run_with("--cascade"),
+        "cascade attention: 0 of 10 steps\n  none: where most could be saved, by the texts' equal "
+        "beginnings, the common prefix has 0 tokens, fewer than 256.\n"));
+    // Twice the same text: 24 tokens and 8 that were written lie before the last step, two blocks of 16.
+    const std::string alike = "'First Citizen:\nBefore we'";
+    const CommandResult two =
+        generate("--max-tokens 10 --backend REFERENCE --cascade --prompt " + alike + " " + alike);
+    CHECK(shows(two.output, "the common prefix has 32 tokens, fewer than 256.\n"));
     CHECK(shows(run_with("--no-enable-chunked-prefill"), " tokens in 10 steps, "));
     CHECK(shows(run_with("--max-num-batched-tokens 16"), " tokens in 11 steps, "));
     CHECK(shows(run_with("--max-num-seqs 1"), " tokens in 20 steps, "));

@@ -86,6 +86,7 @@ TEST_SUITE("pagelab select") {
     const CommandResult run = run_pagelab("select --model llama-3-8b --gpu h100 --block-size 8");
     CHECK(run.exit_status == 1);
     CHECK(run.output.find("ValueError: No valid attention backend found") != std::string::npos);
+    CHECK(run.output.find("--explain says of every reason") != std::string::npos);
     CHECK(run_pagelab("select --head-size 64 --gpu h100 --attention-backend NO_ATTENTION --explain")
               .exit_status == 1);
     CHECK(run_pagelab("select --head-size 64 --gpu h100 --attention-backend custom").exit_status ==
@@ -125,6 +126,8 @@ TEST_SUITE("pagelab select") {
     check_refusal("select --head-size 64", "select needs a GPU");
     check_refusal("select --model llama-3-8 --gpu h100", "did you mean llama-3-8b?");
     check_refusal("select --model llama3 --gpu h100", "did you mean llama-3-8b?");
+    check_refusal("select --head-size 64 --gpu h100 --dtype fp16", "did you mean float16?");
+    check_refusal("select --head-size 64 --gpu h100 --dtype BF16", "did you mean bfloat16?");
     check_refusal("select --model llama-3-8b --gpu h1000", "did you mean h100?");
     check_refusal("select --model llama-3-8b --gpu h10", "did you mean h100?");
     check_refusal("select --model llama-3-8b --gpu h100 --use-mla", "leave --use-mla out");

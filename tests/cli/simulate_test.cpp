@@ -78,6 +78,35 @@ TEST_SUITE("pagelab simulate") {
     CHECK(holds(used, "the first, with cascade attention"));
   }
 
+  TEST_CASE("vLLM's own names of options are understood") {
+    const test::ScratchFolder folder;
+    const std::string command = "simulate " + shared_prefix_trace(folder);
+    const std::string run =
+        run_pagelab(command + " --num-gpu-blocks-override 100 --disable-cascade-attn").output;
+    CHECK_MESSAGE(holds(run, "pool        100 blocks"), run);
+    CHECK(holds(run, "runner      the second"));
+    // Two prompts of 400 tokens and 600 a step: the first and half of the second; or one, then its decode and the other.
+    const std::filesystem::path path = folder.path() / "two.jsonl";
+    std::ofstream(path)
+        << R"({"timestamp": 0, "input_length": 400, "output_length": 4, "hash_ids": [0]})"
+           "\n"
+        << R"({"timestamp": 0, "input_length": 400, "output_length": 4, "hash_ids": [1]})"
+           "\n";
+    const std::string two = "simulate " + path.string() +
+                            " --no-async-scheduling --max-num-batched-tokens 600 --max-model-len ";
+    const auto most_tokens = [](const std::string& command) {
+      const std::string output = run_pagelab(command).output;
+      const std::size_t row = output.find("tokens of a step");
+      const std::string line = output.substr(row, output.find('\n', row) - row);
+      return line.substr(line.rfind(' ') + 1);
+    };
+    CHECK(most_tokens(two + "600 --enable-chunked-prefill") == "600");
+    CHECK(most_tokens(two + "600 --no-enable-chunked-prefill") == "401");
+    check_refusal(two + "601 --no-enable-chunked-prefill",
+                  "a prompt of up to --max-model-len 601 tokens would never fit a step of "
+                  "--max-num-batched-tokens 600");
+  }
+
   TEST_CASE("a figure of the timeline that is set has an effect") {
     const test::ScratchFolder folder;
     const std::string command =

@@ -34,9 +34,10 @@ std::string to_string(const StepRecord& record) {
     line += fmt::format("; cascade over {} tokens", record.cascade_prefix_len);
   }
   if (record.graph_mode != CUDAGraphMode::kNone) {
-    line += fmt::format(
-        "; {} graph of {} tokens", to_string(record.graph_mode),
-        record.num_decode_tokens + record.num_prefill_tokens + record.num_padding_tokens);
+    const std::int64_t num_tokens =
+        record.num_decode_tokens + record.num_prefill_tokens + record.num_padding_tokens;
+    line += fmt::format("; {} graph of {} token{}", to_string(record.graph_mode), num_tokens,
+                        num_tokens == 1 ? "" : "s");
     if (record.replayed.graphs > 0) line += ", replayed";
   }
   return line;

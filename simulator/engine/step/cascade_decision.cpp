@@ -74,7 +74,8 @@ CascadeDecision flash_attn_cascade_decision(std::int64_t common_prefix_len,
   if (setting.use_local_attention) return no("the layer uses local attention.");
   const auto num_reqs = static_cast<std::int64_t>(query_lens.size());
   if (num_reqs < kLeastRequests) {
-    return no(fmt::format("there are {} requests, fewer than {}.", num_reqs, kLeastRequests));
+    return no(fmt::format("there {} {} request{}, fewer than {}.", num_reqs == 1 ? "is" : "are",
+                          num_reqs, num_reqs == 1 ? "" : "s", kLeastRequests));
   }
   if (setting.dcp_world_size > 1) return no("several ranks share each request's tokens.");
 
