@@ -64,14 +64,14 @@ void check_all(const std::shared_ptr<Device>& device) {
 
 TEST_SUITE("TRITON_ATTN") {
   TEST_CASE("a batch is segmented where it has decodes alone and no more than 128 a KV head") {
-    CHECK(takes_segmented_form(decodes(3, 2).metadata, 2));
-    CHECK(takes_segmented_form(decodes(64, 2).metadata, 2));
-    CHECK_FALSE(takes_segmented_form(decodes(65, 2).metadata, 2));
-    CHECK(takes_segmented_form(decodes(42, 3).metadata, 3));  // 128 / 3 is 42
-    CHECK_FALSE(takes_segmented_form(decodes(43, 3).metadata, 3));
+    CHECK(takes_segmented_form(launch_shape_of(decodes(3, 2).metadata), 2));
+    CHECK(takes_segmented_form(launch_shape_of(decodes(64, 2).metadata), 2));
+    CHECK_FALSE(takes_segmented_form(launch_shape_of(decodes(65, 2).metadata), 2));
+    CHECK(takes_segmented_form(launch_shape_of(decodes(42, 3).metadata), 3));  // 128 / 3 is 42
+    CHECK_FALSE(takes_segmented_form(launch_shape_of(decodes(43, 3).metadata), 3));
     CommonAttentionMetadata mixed = decodes(3, 2).metadata;
     mixed.query_start_loc = {0, 1, 3, 4};
-    CHECK_FALSE(takes_segmented_form(mixed, 2));
+    CHECK_FALSE(takes_segmented_form(launch_shape_of(mixed), 2));
   }
 
   TEST_CASE("both forms of TRITON_ATTN are what they claim and within the bound (simulator)") {
