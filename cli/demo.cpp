@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/engine_options.h"
 #include "cli/lesson_folders.h"
 #include "cli/option_values.h"
 #include "cli/run_program.h"
@@ -19,7 +20,6 @@
 #include "reference/model/character_tokenizer.h"
 #include "reference/registry/gpu_names.h"
 #include "reference/registry/recording_backend.h"
-#include "simulator/engine/generation/engine_core.h"
 
 namespace pagelab::cli {
 namespace {
@@ -30,6 +30,7 @@ constexpr std::int64_t kBlockSize = 16;
 // Enough for three prompts, and too few for three texts: one request loses its blocks on the way, waits, and
 // computes again what the prefix cache has not kept.
 constexpr std::int64_t kNumBlocks = 18;
+constexpr std::int64_t kStepTokens = 32;
 
 /// A prompt, and the text that an independent float64 implementation found for it.
 struct GoldenText {
@@ -62,9 +63,11 @@ struct DemoRun {
 
 class Demo {
  public:
-  /// \param gpu  whose rules count in the choice of a backend; none: the GPU's, or Hopper's
-  explicit Demo(std::optional<DeviceCapability> gpu)
+  /// \param gpu    whose rules count in the choice of a backend; none: the GPU's, or Hopper's
+  /// \param flags  of the engine
+  Demo(std::optional<DeviceCapability> gpu, const EngineFlags& flags)
       : gpu_(gpu),
+        flags_(flags),
         folder_(tiny_llama_folder()),
         model_(Llama::load(folder_)),
         tokenizer_(CharacterTokenizer::load(folder_, model_.config().vocab_size)),
@@ -92,18 +95,17 @@ class Demo {
     }
   }
 
-  DemoRun generate_on(const AttentionBackend& backend,
-                      const std::function<void(const StepRecord&)>& on_step = {}) const {
-    EngineOptions options;
-    options.block_size = kBlockSize;
-    options.num_blocks = kNumBlocks;
-    options.max_num_batched_tokens = 32;
+  std::vector<std::vector<std::int32_t>> prompts() const {
     std::vector<std::vector<std::int32_t>> prompts;
     for (const GoldenText& text : golden_) prompts.push_back(text.prompt_ids);
+    return prompts;
+  }
 
+  DemoRun generate_on(const AttentionBackend& backend,
+                      const std::function<void(const StepRecord&)>& on_step = {}) const {
     const auto start = std::chrono::steady_clock::now();
     DemoRun run{backend.name(), backend.target(), {}, 0};
-    run.generations = generate(model_, backend, prompts, kMaxTokens, options, on_step);
+    run.generations = generate(model_, backend, prompts(), kMaxTokens, options_, on_step);
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return run;
   }
@@ -114,7 +116,8 @@ class Demo {
     BackendRequest request;
     request.target = target_is_available("cuda") ? "cuda" : "simulator";
     request.gpu = gpu_;
-    ChosenBackend chosen = choose_backend(request, question_of_model(model_.config(), kBlockSize));
+    ChosenBackend chosen =
+        choose_backend(request, question_of_model(model_.config(), flags_.block_size));
     fmt::print("   the registry chooses for heads of {} in float32 on {} (capability {}):\n",
                model_.config().head_dim, request.target,
                to_string(gpu_ ? *gpu_ : capability_of_target(request.target)));
@@ -125,10 +128,11 @@ class Demo {
   // The first run also shows the batches, and keeps a step that mixes prefill and decode.
   void print_text() {
     fmt::print("\n2. A small Llama answers {} prompts in one continuous batch\n\n", kNumPrompts);
-    fmt::print(
-        "   pool: {} blocks of {} tokens (block 0 is the null block); at most 32 tokens a step\n",
-        kNumBlocks, kBlockSize);
     const ChosenBackend chosen = choose_and_print();
+    options_ = engine_from(flags_, model_.config(), chosen, "", prompts(), kMaxTokens).options;
+    fmt::print(
+        "   pool: {} blocks of {} tokens (block 0 is the null block); at most {} tokens a step\n",
+        options_.num_blocks, options_.block_size, options_.max_num_batched_tokens);
     const RecordingBackend recorder(*chosen.backend, [](const CommonAttentionMetadata& metadata) {
       std::int64_t num_decodes = 0;
       for (std::int64_t req_idx = 0; req_idx < metadata.num_reqs(); ++req_idx) {
@@ -178,8 +182,11 @@ class Demo {
   }
 
   bool print_step() const {
-    if (!recorded_) throw Error("no step of the demo mixed prefill and decode.");
     fmt::print("\n4. One real step of layer 1, prefill and decode mixed, on every backend\n\n");
+    if (!recorded_) {
+      fmt::print("   there is none: with these options no step mixes prefill and decode\n");
+      return true;
+    }
     const std::vector<ComparedBackend> rows = compare_on_every_backend(*recorded_, {}, {});
     fmt::print("{}", indented("   ", to_table(rows)));
     fmt::print(
@@ -225,6 +232,8 @@ class Demo {
   }
 
   std::optional<DeviceCapability> gpu_;
+  EngineFlags flags_;
+  EngineOptions options_;  // what they come to
   std::filesystem::path folder_;
   Llama model_;
   CharacterTokenizer tokenizer_;
@@ -243,10 +252,19 @@ void add_demo_command(CLI::App& app, int& exit_status) {
       ->add_option("--gpu", *gpu,
                    "choose the backend by the rules of this GPU: h100, b200, ... or 9.0")
       ->check(not_empty());
-  command->callback([gpu, &exit_status] {
+  // Not cascade, which takes eight requests, nor graphs, which would hide the step that every backend repeats: those are
+  // generate's.
+  auto flags = std::make_shared<EngineFlags>();
+  flags->block_size = kBlockSize;
+  flags->num_blocks = kNumBlocks;
+  add_batching_options(*command, *flags);
+  command->callback([gpu, flags, &exit_status] {
     std::optional<DeviceCapability> capability;
     if (!gpu->empty()) capability = capability_of_gpu(*gpu);
-    exit_status = Demo(capability).run() ? 0 : 1;
+    if (!flags->max_num_batched_tokens && flags->enable_chunked_prefill) {
+      flags->max_num_batched_tokens = kStepTokens;
+    }
+    exit_status = Demo(capability, *flags).run() ? 0 : 1;
   });
 }
 

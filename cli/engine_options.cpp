@@ -81,7 +81,7 @@ ResolvedCudagraphMode resolved_graphs(const std::string& mode, CudagraphModeRequ
   return resolved;
 }
 
-void add_engine_options(CLI::App& command, EngineFlags& flags) {
+void add_batching_options(CLI::App& command, EngineFlags& flags) {
   command
       .add_option("--block-size", flags.block_size,
                   "tokens a block of the cache (default: what the backend prefers, 16 as a rule)")
@@ -111,10 +111,18 @@ void add_engine_options(CLI::App& command, EngineFlags& flags) {
                 flags.enable_chunked_prefill, "cut a prompt that does not fit a step (default: on)")
       ->multi_option_policy(once);
   command
+      .add_option("--block-order-seed", flags.block_order_seed,
+                  "shuffle the pool's blocks; the text does not change")
+      ->check(whole_number());
+}
+
+void add_engine_options(CLI::App& command, EngineFlags& flags) {
+  add_batching_options(command, flags);
+  command
       .add_flag("--cascade,!--disable-cascade-attn", flags.cascade,
                 "the first model runner with cascade attention, as until vLLM 0.31.0: what all "
                 "requests of a step begin with is read once (default: off)")
-      ->multi_option_policy(once);
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw);
   command
       .add_option("--num-sms", flags.num_sms,
                   "multiprocessors that cascade's rule counts with (default: 132)")
@@ -127,10 +135,6 @@ void add_engine_options(CLI::App& command, EngineFlags& flags) {
           "no launches to record: steps are padded to the graphs' sizes, and computed")
       ->capture_default_str()
       ->check(not_empty());
-  command
-      .add_option("--block-order-seed", flags.block_order_seed,
-                  "shuffle the pool's blocks; the text does not change")
-      ->check(whole_number());
 }
 
 DescribedEngine engine_from(const EngineFlags& flags,

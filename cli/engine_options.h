@@ -34,7 +34,10 @@ struct DescribedEngine {
   std::vector<std::string> log;  ///< "WARNING ...", where the graph mode was lowered
 };
 
-/// Adds the options to a subcommand.
+/// Adds those that say how requests share steps and blocks to a subcommand.
+void add_batching_options(CLI::App& command, EngineFlags& flags);
+
+/// Adds all of them: cascade and graphs, too.
 void add_engine_options(CLI::App& command, EngineFlags& flags);
 
 /// \param flags           as given

@@ -304,6 +304,7 @@ TEST_SUITE("program") {
               "paged attention:      [-0.007549  0.003507  0.004630]\nidentical: true\n") !=
           std::string::npos);
     CHECK(run.output.find("240 of 240") != std::string::npos);
+    CHECK(run.output.find("pool: 18 blocks of 16 tokens") != std::string::npos);
     CHECK(run.output.find("NO") == std::string::npos);
   }
 }
