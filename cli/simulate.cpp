@@ -152,8 +152,7 @@ void write_page(const SimulateOptions& options,
                   served.requests.size(), served.steps.size(), engine.backend, options.gpu,
                   engine.settings.scheduler.async_scheduling ? "scheduled asynchronously"
                                                              : "one step after another");
-  page.num_blocks = engine.settings.cache.num_blocks;
-  page.block_size = engine.settings.cache.block_size;
+  page.cache = engine.settings.cache;
   page.num_steps = static_cast<std::int64_t>(served.steps.size());
   write_engine_page(page, recorder, options.html);
 }

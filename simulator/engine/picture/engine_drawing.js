@@ -6,11 +6,16 @@ const MOST_CHIPS = 24;
 const el = id => document.getElementById(id);
 const hue = request => (request * 137.508) % 360;
 const colour = request => `hsl(${hue(request)},60%,52%)`;
+const hueOfGroup = group => (210 + group * 137.508) % 360;
+const nameOf = group => `group ${group}: ` + (groups[group].window === null ? "all keys" : `window of ${groups[group].window}`) +
+  `, blocks of ${groups[group].block_size}`;
 
 let at = 0;         // index into steps
 let zoom = 1;
 let chosen = null;  // request whose blocks are shown alone
 let showsAll = false;  // also the blocks that no step uses
+let group = 0;          // the cache group whose slots the flat batch shows
+let byGroup = false;    // the pool's colours: by group, not by request
 let poolGrid = null, batchGrid = null;
 
 function sized(canvas, width, height) {
@@ -27,24 +32,26 @@ function gridFor(count, width, height, most, least) {
   while (side > least && Math.ceil(count / Math.max(1, Math.floor(width / side))) * side > height) --side;
   return { side, columns: Math.max(1, Math.floor(width / side)) };
 }
-function slotsOf(step) {
+function slotsOf(step, ofGroup = group) {
   const slots = [];
-  for (const [start, count] of step.s) for (let i = 0; i < count; ++i) slots.push(start < 0 ? -1 : start + i);
+  for (const [start, count] of step.s[ofGroup]) for (let i = 0; i < count; ++i) slots.push(start < 0 ? -1 : start + i);
   return slots;
 }
+function tablesOf(request) { return state.tables.get(request) || groups.map(() => []); }
+// The prefix of a cascade, which there is only where all layers are alike.
 function prefixBlocks(step) {
   const set = new Set();
   if (step.c > 0 && step.r.length > 0) {
-    const table = state.tables.get(step.r[0][0]) || [];
-    for (let i = 0; i < step.c / blockSize; ++i) set.add(table[i]);
+    const [table] = tablesOf(step.r[0][0]);
+    for (let i = 0; i < step.c / groups[0].block_size; ++i) set.add(table[i]);
   }
   return set;
 }
 function blockColour(block, isFaded) {
-  const owner = state.owner[block];
-  if (state.refs[block] === 0) return state.keyed[block] ? `hsl(${hue(owner)},45%,${isFaded ? 92 : 82}%)` : "#e9ebee";
+  const tint = byGroup ? hueOfGroup(state.group[block]) : hue(state.owner[block]);
+  if (state.refs[block] === 0) return state.keyed[block] ? `hsl(${tint},45%,${isFaded ? 92 : 82}%)` : "#e9ebee";
   if (isFaded) return "#cfd3d9";
-  return `hsl(${hue(owner)},60%,${state.refs[block] > 1 && poolGrid.side < 8 ? 30 : 52}%)`;
+  return `hsl(${tint},60%,${state.refs[block] > 1 && poolGrid.side < 8 ? 30 : 52}%)`;
 }
 function numShown() { return showsAll ? numBlocks : Math.min(numBlocks, numTouched); }
 function drawPool(step) {
@@ -56,9 +63,10 @@ function drawPool(step) {
   poolGrid = grid;
   const side = grid.side, gap = side >= 8 ? 1 : 0;
   const pen = sized(el("pool"), grid.columns * side, Math.ceil(count / grid.columns) * side);
-  const written = new Set(slotsOf(step).filter(slot => slot >= 0).map(slot => Math.floor(slot / blockSize)));
+  const written = new Set(groups.flatMap((spec, each) =>
+    slotsOf(step, each).filter(slot => slot >= 0).map(slot => Math.floor(slot / spec.block_size))));
   const prefix = prefixBlocks(step);
-  const own = chosen !== null ? new Set(state.tables.get(chosen) || []) : null;
+  const own = chosen !== null ? new Set(tablesOf(chosen).flat()) : null;
   for (let block = 0; block < count; ++block) {
     const x = block % grid.columns * side, y = Math.floor(block / grid.columns) * side, size = side - gap;
     pen.fillStyle = block === 0 ? "#555" : blockColour(block, own !== null && !own.has(block));
@@ -122,7 +130,14 @@ function drawRows(step) {
     row.insertCell().className = "left"; row.cells[1].textContent = does;
     for (const number of [computed, count, computed + count]) row.insertCell().textContent = number;
     const cell = row.insertCell(); cell.className = "left blocks";
-    cell.appendChild(chipsOf(state.tables.get(id) || [], prefix, id === chosen));
+    tablesOf(id).forEach((table, each) => {
+      const line = cell.appendChild(document.createElement("div"));
+      if (groups.length > 1) {
+        line.title = nameOf(each);
+        line.innerHTML = `<em style="border-left:.5rem solid hsl(${hueOfGroup(each)},60%,52%)">${each}</em>`;
+      }
+      line.appendChild(chipsOf(table, prefix, id === chosen));
+    });
     row.onclick = () => { chosen = chosen === id ? null : id; draw(); };
   }
 }
@@ -137,8 +152,9 @@ function chipsOf(table, prefix, all) {
       return;
     }
     const chip = document.createElement("span");
-    chip.textContent = block;
-    chip.style.background = blockColour(block, false);
+    chip.textContent = block === 0 ? "–" : block;
+    chip.style.background = block === 0 ? "#b9bec6" : blockColour(block, false);
+    if (block === 0) chip.title = "outside of the window: dropped";
     if (prefix.has(block)) chip.className = "prefix";
     else if (state.refs[block] > 1) chip.className = "shared";
     list.appendChild(chip);
@@ -202,8 +218,12 @@ function draw() {
   el("slider").value = at; el("number").value = step.n;
   el("of").textContent = `of ${RUN.num_steps}` + (steps.length < RUN.num_steps ? ` (here: ${steps[0].n} to ${steps[steps.length - 1].n})` : "");
   const unused = numBlocks - numShown();
-  el("pool-size").textContent = `${numBlocks} blocks of ${blockSize} tokens` + (unused > 0 ? `, the last ${unused} of them never used here` : "");
+  el("pool-size").textContent = `${numBlocks} blocks of ${[...new Set(groups.map(spec => spec.block_size))].join(" or ")} tokens` + (unused > 0 ? `, the last ${unused} of them never used here` : "");
   el("extent").textContent = showsAll ? "show used ones" : "show all";
   el("extent").hidden = numTouched >= numBlocks;
+  el("group").hidden = el("tint").hidden = groups.length === 1;
+  el("group").value = group;
+  el("tint").textContent = byGroup ? "colour by request" : "colour by group";
+  el("whose").textContent = byGroup ? "group" : "request";
   drawOverview(); drawFacts(step); drawPool(step); drawBatch(step); drawRows(step); drawTimes();
 }

@@ -25,6 +25,18 @@ std::string in_script(const std::string& text) {
   return quoted;
 }
 
+// [cache groups] tokens of a block, and the window: null where there is none.
+nlohmann::ordered_json groups_of(const KVCacheConfig& cache) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const KVCacheGroupSpec& group : cache.groups) {
+    nlohmann::ordered_json entry = {{"block_size", block_size_of(cache, group)},
+                                    {"window", nullptr}};
+    if (group.sliding_window) entry["window"] = *group.sliding_window;
+    list.push_back(entry);
+  }
+  return list;
+}
+
 }  // namespace
 
 void write_engine_page(const EnginePage& page,
@@ -38,10 +50,10 @@ void write_engine_page(const EnginePage& page,
   AtomicFile file(path);
   file.write(html.substr(0, place));
   file.write(
-      fmt::format("{{\"title\":{},\"summary\":{},\"num_blocks\":{},\"block_size\":{},\"num_steps\":"
-                  "{},\"steps\":",
-                  in_script(page.title), in_script(page.summary), page.num_blocks, page.block_size,
-                  page.num_steps));
+      fmt::format("{{\"title\":{},\"summary\":{},\"num_blocks\":{},\"groups\":{},\"num_steps\":{},"
+                  "\"steps\":",
+                  in_script(page.title), in_script(page.summary), page.cache.num_blocks,
+                  groups_of(page.cache).dump(), page.num_steps));
   file.write(recorder.json());
   file.write("}");
   file.write(html.substr(place + kPlaceOfRun.size()));

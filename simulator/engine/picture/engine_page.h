@@ -13,11 +13,10 @@ namespace pagelab {
 
 /// What the page says of the run as a whole.
 struct EnginePage {
-  std::string title;            ///< what was served
-  std::string summary;          ///< in a line
-  std::int64_t num_blocks = 0;  ///< of the pool, the null block included
-  std::int64_t block_size = 0;  ///< tokens
-  std::int64_t num_steps = 0;   ///< of the whole run
+  std::string title;           ///< what was served
+  std::string summary;         ///< in a line
+  KVCacheConfig cache;         ///< its pool and its groups
+  std::int64_t num_steps = 0;  ///< of the whole run
 };
 
 /// Writes the page.

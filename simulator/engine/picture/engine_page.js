@@ -23,11 +23,16 @@ function tip(event, text) {
   box.textContent = text;
   box.style.left = Math.min(event.clientX + 14, innerWidth - 300) + "px"; box.style.top = event.clientY + 14 + "px";
 }
+const inGroup = each => groups.length > 1 ? `, group ${each}` : "";
 function aboutBlock(block) {
   if (!(block >= 0 && block < numShown())) return "";
   if (block === 0) return "block 0: the null block, never handed out";
   const holders = [];
-  for (const [id, table] of state.tables) { const place = table.indexOf(block); if (place >= 0) holders.push(`request ${id}, logical block ${place} (tokens ${place * blockSize} to ${(place + 1) * blockSize - 1})`); }
+  for (const [id, tables] of state.tables) tables.forEach((table, each) => {
+    const place = table.indexOf(block), size = groups[each].block_size;
+    if (place >= 0) holders.push(`request ${id}${inGroup(each)}, logical block ${place} (tokens ${place * size} to ${(place + 1) * size - 1})`);
+  });
+  const blockSize = groups[state.group[block]].block_size;
   const what = state.refs[block] > 0 ? `used by ${state.refs[block]}` : state.keyed[block] ? `free, still cached; last of request ${state.owner[block]}` : "free";
   const more = holders.length > 8 ? `\n… and ${holders.length - 8} more` : "";
   return `block ${block}: ${what}${state.keyed[block] ? ", has a key" : ""}\nslots ${block * blockSize} to ${(block + 1) * blockSize - 1}\n${holders.slice(0, 8).join("\n")}${more}`;
@@ -36,9 +41,9 @@ function aboutToken(token) {
   const step = steps[at], slots = slotsOf(step), tokens = tokensOf(step);
   if (!(token >= 0 && token < slots.length)) return "";
   if (token >= tokens.length) return `token ${token}: padding, slot −1: stored nowhere`;
-  const [id, position] = tokens[token], slot = slots[token];
-  const logical = Math.floor(position / blockSize), block = state.tables.get(id)[logical];
-  return `token ${token} of the batch: request ${id}, position ${position}\nslot ${slot} = block_table[${logical}] · ${blockSize} + ${position % blockSize} = ${block} · ${blockSize} + ${position % blockSize}`;
+  const [id, position] = tokens[token], slot = slots[token], blockSize = groups[group].block_size;
+  const logical = Math.floor(position / blockSize), block = tablesOf(id)[group][logical];
+  return `token ${token} of the batch: request ${id}${inGroup(group)}, position ${position}\nslot ${slot} = block_table[${logical}] · ${blockSize} + ${position % blockSize} = ${block} · ${blockSize} + ${position % blockSize}`;
 }
 if (!RUN) {
   el("summary").textContent = "This is the empty page. `pagelab simulate TRACE --html FILE` fills it with a run.";
@@ -53,6 +58,9 @@ if (!RUN) {
   el("first").onclick = () => go(0); el("last").onclick = () => go(steps.length - 1);
   el("back").onclick = () => go(at - 1); el("next").onclick = () => go(at + 1); el("play").onclick = play;
   el("larger").onclick = () => { zoom *= 1.5; draw(); }; el("smaller").onclick = () => { zoom /= 1.5; draw(); };
+  groups.forEach((spec, each) => el("group").add(new Option(nameOf(each), each)));
+  el("group").onchange = event => { group = +event.target.value; draw(); };
+  el("tint").onclick = () => { byGroup = !byGroup; draw(); };
   el("extent").onclick = () => { showsAll = !showsAll; draw(); };
   el("overview").onclick = event => go(Math.floor(event.offsetX / el("overview").clientWidth * steps.length));
   el("pool").onmousemove = event => tip(event, aboutBlock(pointAt(el("pool"), event, poolGrid.side, poolGrid.columns)));
@@ -64,7 +72,7 @@ if (!RUN) {
     chosen = chosen === owner ? null : owner; draw();
   };
   addEventListener("keydown", event => {
-    if (event.target.tagName === "INPUT" && event.target.type === "number") return;
+    if (event.target.tagName === "SELECT" || event.target.type === "number") return;
     const moves = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -steps.length, End: steps.length };
     if (event.key in moves) { event.preventDefault(); go(at + moves[event.key]); }
     if (event.key === " ") { event.preventDefault(); play(); }

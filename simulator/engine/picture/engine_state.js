@@ -2,7 +2,7 @@
 "use strict";
 const KEYFRAME_EVERY = 50;
 const numBlocks = RUN ? RUN.num_blocks : 0;
-const blockSize = RUN ? RUN.block_size : 1;
+const groups = RUN ? RUN.groups : [{ block_size: 1, window: null }];  // KV cache groups: one where all layers are alike
 const steps = RUN ? RUN.steps : [];
 // Blocks are handed out from the first on: those behind the last that any step changes are never used here.
 const numTouched = steps.reduce((most, step) => step.b.reduce((last, [block]) => Math.max(last, block + 1), most), 1);
@@ -12,23 +12,25 @@ const keyframes = [];
 
 function emptyState() {
   return { owner: new Int32Array(numBlocks).fill(-1), refs: new Int32Array(numBlocks), keyed: new Uint8Array(numBlocks),
-           tables: new Map() };
+           group: new Uint8Array(numBlocks), tables: new Map() };  // tables: of each request, one a group
 }
 function copyOf(old) {
   const tables = new Map();
-  for (const [id, blocks] of old.tables) tables.set(id, blocks.slice());
-  return { owner: old.owner.slice(), refs: old.refs.slice(), keyed: old.keyed.slice(), tables };
+  for (const [id, ofGroups] of old.tables) tables.set(id, ofGroups.map(table => table.slice()));
+  return { owner: old.owner.slice(), refs: old.refs.slice(), keyed: old.keyed.slice(), group: old.group.slice(), tables };
 }
 function apply(step) {
   for (const id of step.v) state.tables.delete(id);
   for (const id of step.x) state.tables.delete(id);
-  for (const [id, from, blocks] of step.k) {
-    const table = from === 0 ? [] : state.tables.get(id);
+  for (const [id, group, from, blocks] of step.k) {
+    if (!state.tables.has(id)) state.tables.set(id, groups.map(() => []));
+    const table = state.tables.get(id)[group];
+    if (from === 0) table.length = 0;
     for (const block of blocks) table.push(block);
-    state.tables.set(id, table);
   }
-  for (const [block, owner, refs, keyed] of step.b) {
-    state.owner[block] = owner; state.refs[block] = refs; state.keyed[block] = keyed;
+  for (const [id, group, dropped] of step.d) state.tables.get(id)[group].fill(0, 0, dropped);
+  for (const [block, owner, refs, keyed, group] of step.b) {
+    state.owner[block] = owner; state.refs[block] = refs; state.keyed[block] = keyed; state.group[block] = group;
   }
 }
 function seek(index) {

@@ -19,14 +19,16 @@ struct Batch {
   std::vector<std::int64_t> slot_mapping;  // [padded tokens]
 };
 
-Batch build_batch(const StepView& view) {
+// The batch of the layers of one cache group: order and padding are the same in all.
+Batch build_batch(const StepView& view, std::size_t group) {
   std::vector<StepRequest> rows;
   for (std::size_t index = 0; index < view.requests.size(); ++index) {
-    rows.push_back({view.requests[index], view.output.scheduled[index].request->groups[0].blocks});
+    rows.push_back(
+        {view.requests[index], view.output.scheduled[index].request->groups[group].blocks});
   }
   StepLayout layout;
   const KVCacheConfig& cache = view.scheduler.kv_cache_manager().config();
-  layout.block_size = block_size_of(cache, cache.groups[0]);
+  layout.block_size = block_size_of(cache, cache.groups[group]);
   if (!view.worker.cascade()) {
     SortedStep step = prepare_sorted_step(rows, layout, view.worker.manager());
     return {std::move(step.order), std::move(step.step.metadata.slot_mapping)};
@@ -110,7 +112,7 @@ void StepRecorder::record(const StepView& view) {
 }
 
 void StepRecorder::write_batch(const StepView& view) {
-  const Batch batch = build_batch(view);
+  const Batch batch = build_batch(view, 0);
   write_list(records_, "r", batch.order, [&](std::int64_t place) {
     const ScheduledRequest& request = view.requests[static_cast<std::size_t>(place)];
     const RequestId id = view.output.scheduled[static_cast<std::size_t>(place)].id;
@@ -119,24 +121,50 @@ void StepRecorder::write_batch(const StepView& view) {
                             request.num_scheduled_tokens, request.num_prompt_tokens,
                             kind == kWasRunning ? 0 : request.num_computed_tokens, kind);
   });
-  write_list(records_, "s", runs_of(batch.slot_mapping),
-             [&](const auto& run) { records_ += fmt::format("[{},{}]", run.first, run.second); });
+  std::vector<std::vector<std::int64_t>> slots = {batch.slot_mapping};
+  while (slots.size() < view.scheduler.kv_cache_manager().config().groups.size()) {
+    slots.push_back(build_batch(view, slots.size()).slot_mapping);
+  }
+  write_list(records_, "s", slots, [&](const std::vector<std::int64_t>& of_group) {
+    std::string runs;
+    for (const auto& [first, count] : runs_of(of_group)) {
+      runs += fmt::format("{}[{},{}]", runs.empty() ? "" : ",", first, count);
+    }
+    records_ += fmt::format("[{}]", runs);
+  });
 }
 
 void StepRecorder::write_tables(const StepView& view) {
-  for (const RequestId id : view.output.preempted_req_ids) known_blocks_.erase(id);
-  for (const RequestId id : view.output.finished_req_ids) known_blocks_.erase(id);
-  std::vector<const Request*> grown;
+  for (const RequestId id : view.output.preempted_req_ids) known_tables_.erase(id);
+  for (const RequestId id : view.output.finished_req_ids) known_tables_.erase(id);
+  struct Table {
+    RequestId id;
+    std::size_t group;
+    const std::vector<BlockId>& blocks;
+    TablePicture& known;
+  };
+  std::vector<Table> grown;
+  std::vector<Table> moved;
   for (const Request* request : view.scheduler.running()) {
-    if (request->groups[0].blocks.size() > known_blocks_[request->id]) grown.push_back(request);
+    std::vector<TablePicture>& tables = known_tables_[request->id];
+    tables.resize(request->groups.size());
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+      const Table table = {request->id, group, request->groups[group].blocks, tables[group]};
+      if (table.blocks.size() > table.known.num_blocks) grown.push_back(table);
+      const std::size_t num_dropped = table.known.num_dropped;
+      std::size_t& dropped = table.known.num_dropped;
+      while (dropped < table.blocks.size() && table.blocks[dropped] == kNullBlock) ++dropped;
+      if (dropped > num_dropped) moved.push_back(table);
+    }
   }
-  write_list(records_, "k", grown, [&](const Request* request) {
-    const std::vector<BlockId>& blocks = request->groups[0].blocks;
-    std::size_t& known = known_blocks_[request->id];
-    records_ += fmt::format(
-        "[{},{},[{}]]", request->id, known,
-        fmt::join(blocks.begin() + static_cast<std::ptrdiff_t>(known), blocks.end(), ","));
-    known = blocks.size();
+  write_list(records_, "k", grown, [&](const Table& table) {
+    const auto first = table.blocks.begin() + static_cast<std::ptrdiff_t>(table.known.num_blocks);
+    records_ += fmt::format("[{},{},{},[{}]]", table.id, table.group, table.known.num_blocks,
+                            fmt::join(first, table.blocks.end(), ","));
+    table.known.num_blocks = table.blocks.size();
+  });
+  write_list(records_, "d", moved, [&](const Table& table) {
+    records_ += fmt::format("[{},{},{}]", table.id, table.group, table.known.num_dropped);
   });
 }
 
@@ -144,27 +172,36 @@ void StepRecorder::write_blocks(const StepView& view) {
   const BlockPool& pool = view.scheduler.kv_cache_manager().pool();
   blocks_.resize(static_cast<std::size_t>(pool.num_blocks()));
   // A block that nobody holds keeps the colour of whoever held it last.
-  std::vector<std::int32_t> owners(blocks_.size(), -1);
+  struct Owner {
+    std::int32_t id = -1;
+    std::int32_t group = 0;
+  };
+  std::vector<Owner> owners(blocks_.size());
   for (const Request* request : view.scheduler.running()) {
-    for (const BlockId block : request->groups[0].blocks) {
-      std::int32_t& owner = owners[static_cast<std::size_t>(block)];
-      if (owner < 0) owner = static_cast<std::int32_t>(request->id);
+    for (std::size_t group = 0; group < request->groups.size(); ++group) {
+      for (const BlockId block : request->groups[group].blocks) {
+        Owner& owner = owners[static_cast<std::size_t>(block)];
+        if (owner.id < 0) {
+          owner = {static_cast<std::int32_t>(request->id), static_cast<std::int32_t>(group)};
+        }
+      }
     }
   }
   std::vector<BlockId> changed;
   for (BlockId id = kNullBlock + 1; id < pool.num_blocks(); ++id) {
     BlockPicture& known = blocks_[static_cast<std::size_t>(id)];
     const KVCacheBlock& block = pool.block(id);
-    const std::int32_t owner = owners[static_cast<std::size_t>(id)];
-    const BlockPicture now = {owner >= 0 ? owner : known.owner, block.ref_cnt,
-                              block.prefix != kNoPrefix};
+    const Owner& owner = owners[static_cast<std::size_t>(id)];
+    const BlockPicture now = {owner.id >= 0 ? owner.id : known.owner, block.ref_cnt,
+                              block.prefix != kNoPrefix, owner.id >= 0 ? owner.group : known.group};
     if (now == known) continue;
     known = now;
     changed.push_back(id);
   }
   write_list(records_, "b", changed, [&](BlockId id) {
     const BlockPicture& block = blocks_[static_cast<std::size_t>(id)];
-    records_ += fmt::format("[{},{},{},{}]", id, block.owner, block.ref_cnt, block.has_key ? 1 : 0);
+    records_ += fmt::format("[{},{},{},{},{}]", id, block.owner, block.ref_cnt,
+                            block.has_key ? 1 : 0, block.group);
   });
 }
 

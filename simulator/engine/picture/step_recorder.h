@@ -8,9 +8,10 @@
 ///     w  requests that wait                u  used blocks
 ///     r  rows of the batch, in its order   [request, computed, scheduled, prompt tokens, hit tokens, kind]
 ///                                          kind: 0 was running, 1 admitted, 2 resumed after a preemption
-///     s  slots of the flat batch           [first slot, how many], −1 for padding: runs of neighbours
-///     k  tables that grew                  [request, from which logical block on, block ids]
-///     b  blocks that changed               [block, request or −1, references, 1 if it has a key]
+///     s  slots of the flat batch           [cache group][first slot, how many], −1 for padding: runs of neighbours
+///     k  tables that grew                  [request, cache group, from which logical block on, block ids]
+///     d  tables that a window moved on in  [request, cache group, leading blocks that are dropped by now]
+///     b  blocks that changed               [block, request or −1, references, 1 if it has a key, cache group]
 ///     x  requests that finished            v  requests that were preempted
 #pragma once
 
@@ -46,10 +47,17 @@ class StepRecorder {
         -1;  // the first of the running requests that hold it; the last one if none does
     std::int32_t ref_cnt = 0;
     bool has_key = false;
+    std::int32_t group = 0;  // of the owner's table that it is in; the last one if nobody holds it
     bool operator==(const BlockPicture&) const = default;
   };
 
   void write_batch(const StepView& view);
+  // What the page knows of a block table.
+  struct TablePicture {
+    std::size_t num_blocks = 0;   // logical blocks
+    std::size_t num_dropped = 0;  // of those, how many the window has left behind
+  };
+
   void write_tables(const StepView& view);
   void write_blocks(const StepView& view);
   void write_ids(const char* name, const std::vector<RequestId>& ids);
@@ -58,9 +66,8 @@ class StepRecorder {
   std::int64_t num_steps_;
   std::int64_t num_recorded_ = 0;
   std::string records_;
-  std::vector<BlockPicture> blocks_;  // as the page knows them
-  std::unordered_map<RequestId, std::size_t>
-      known_blocks_;  // of each table, how many the page knows
+  std::vector<BlockPicture> blocks_;                                       // as the page knows them
+  std::unordered_map<RequestId, std::vector<TablePicture>> known_tables_;  // [cache groups]
 };
 
 }  // namespace pagelab
