@@ -60,22 +60,58 @@ void run_fiber(void* start) {
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// AddressSanitizer must know which stack comes next, and hears afterwards that it has come.
-void announce_switch([[maybe_unused]] FiberContext& from, [[maybe_unused]] FiberContext& to) {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_begin, to.stack_bytes);
-#endif
 #if defined(__SANITIZE_THREAD__)
-  if (from.tsan_fiber == nullptr) from.tsan_fiber = __tsan_get_current_fiber();
-  __tsan_switch_to_fiber(to.tsan_fiber, 0);
-#endif
+namespace {
+
+// ThreadSanitizer's record of a host thread's fibers, which stands for all of them: they never run at the same
+// time, and if each had its own, every switch would copy what it knows of all the others, up to 1,024. So a report
+// names the access and its callers, but goes on with those of other fibers.
+class RecordOfFibers {
+ public:
+  ~RecordOfFibers() { forget(); }
+
+  [[gnu::no_sanitize("thread")]] void enter() {
+    if (fibers_ == nullptr) fibers_ = __tsan_create_fiber(0);
+    host_thread_ = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fibers_, 0);
+  }
+  [[gnu::no_sanitize("thread")]] void leave() { __tsan_switch_to_fiber(host_thread_, 0); }
+  // Called by the host thread itself, when what fibers had called is of no interest any more.
+  void forget() {
+    if (fibers_ != nullptr) __tsan_destroy_fiber(fibers_);
+    fibers_ = nullptr;
+  }
+
+ private:
+  void* fibers_ = nullptr;
+  void* host_thread_ = nullptr;
+};
+
+thread_local RecordOfFibers record_of_fibers;
+
+}  // namespace
+
+// It is left in another record than it was entered in, so it does not count as a function.
+[[gnu::no_sanitize("thread")]] void announce_switch(FiberContext& from, FiberContext& to) {
+  if (from.is_of_fiber == to.is_of_fiber) return;
+  if (to.is_of_fiber) {
+    record_of_fibers.enter();
+  } else {
+    record_of_fibers.leave();
+  }
 }
 
-void confirm_switch([[maybe_unused]] void* fake_stack) {
-#if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
+[[gnu::no_sanitize("thread")]] void confirm_switch(void*) {}
 #endif
+
+#if defined(__SANITIZE_ADDRESS__)
+// AddressSanitizer must know which stack comes next, and hears afterwards that it has come.
+void announce_switch(FiberContext& from, FiberContext& to) {
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_begin, to.stack_bytes);
+}
+
+void confirm_switch(void* fake_stack) {
+  __sanitizer_finish_switch_fiber(fake_stack, nullptr, nullptr);
 }
 #endif
 
@@ -104,13 +140,11 @@ Fiber::Fiber(void (*entry)(void*), void* argument, std::size_t number)
   mprotect(memory_, kGuardBytes, PROT_NONE);
   context_.stack_begin = memory_ + kGuardBytes;
   context_.stack_bytes = kStackBytes - number * kHotBytes % kPageBytes;
-  restart();
+  context_.is_of_fiber = true;
+  prepare_stack();
 }
 
 Fiber::~Fiber() {
-#if defined(__SANITIZE_THREAD__)
-  __tsan_destroy_fiber(context_.tsan_fiber);
-#endif
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(memory_ + kGuardBytes, kStackBytes);
 #endif
@@ -118,13 +152,16 @@ Fiber::~Fiber() {
 }
 
 void Fiber::restart() {
+#if defined(__SANITIZE_THREAD__)
+  record_of_fibers.forget();
+#endif
+  prepare_stack();
+}
+
+void Fiber::prepare_stack() {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(memory_ + kGuardBytes, kStackBytes);
   context_.fake_stack = nullptr;
-#endif
-#if defined(__SANITIZE_THREAD__)
-  if (context_.tsan_fiber != nullptr) __tsan_destroy_fiber(context_.tsan_fiber);
-  context_.tsan_fiber = __tsan_create_fiber(0);
 #endif
   // From the top: what the fiber runs, then what pagelab_simt_begin and switch_context take.
   std::byte* const top = memory_ + kGuardBytes + context_.stack_bytes - 64;

@@ -2,7 +2,8 @@
 /// A fiber: a stack of its own on which a function runs until it hands the processor to another.
 /// Each lane of a simulated kernel that waits for others is kept on one. Switching saves six
 /// registers and exchanges the stack pointer; no system call takes part, so that it costs a few
-/// nanoseconds. The sanitizers are told of every switch.
+/// nanoseconds. AddressSanitizer is told of every switch, ThreadSanitizer of those between a host thread and
+/// its fibers.
 ///
 /// Abstracted: nothing of CUDA is known here.
 #pragma once
@@ -17,7 +18,7 @@ struct FiberContext {
   const void* stack_begin = nullptr;  ///< lowest address of its stack, for the sanitizers
   std::size_t stack_bytes = 0;        ///< length of its stack, for the sanitizers
   void* fake_stack = nullptr;         ///< AddressSanitizer's own record of the flow
-  void* tsan_fiber = nullptr;         ///< ThreadSanitizer's own record of the flow
+  bool is_of_fiber = false;           ///< not of a host thread itself; for ThreadSanitizer
 };
 
 /// The context of the thread that calls it, to be filled when it switches away.
@@ -85,12 +86,15 @@ class Fiber {
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  /// Makes it begin with `entry` again. What lay on its stack is forgotten, not destroyed.
+  /// Makes it begin with `entry` again; called by the host thread itself. What lay on its stack is forgotten,
+  /// not destroyed.
   void restart();
 
   FiberContext& context() { return context_; }  ///< where it stands
 
  private:
+  void prepare_stack();
+
   void (*entry_)(void*);
   void* argument_;
   std::byte* memory_ = nullptr;  // a guard page, then the stack
