@@ -101,16 +101,17 @@ void ThreadBlock::begin(const LaunchPlan& plan, uint3 cta_idx) {
   blockDim = plan.config.cta;
   blockIdx = cta_idx;
   place_ = std::string("kernel ") + plan.config.kernel + ", thread block " + to_string(cta_idx);
-  const unsigned int num_threads = static_cast<unsigned int>(plan.config.cta.count());
-  const unsigned int num_warps = (num_threads + kLanesPerWarp - 1) / kLanesPerWarp;
-  lanes_.assign(num_threads, Lane{});
-  warps_.assign(num_warps, Warp{});
-  converged_.assign(num_threads, Converged{});
-  code_paths_.assign(is_counting() ? num_threads : 0, CodePath{});
-  pending_copies_.assign(num_threads, PendingCopies{});
-  for (unsigned int thread = 0; thread < num_threads; ++thread) {
+  num_threads_ = static_cast<unsigned int>(plan.config.cta.count());
+  lanes_.assign(num_threads_, Lane{});
+  warps_.assign((num_threads_ + kLanesPerWarp - 1) / kLanesPerWarp, Warp{});
+  converged_.assign(num_threads_, Converged{});
+  code_paths_.assign(is_counting() ? num_threads_ : 0, CodePath{});
+  pending_copies_.assign(num_threads_, PendingCopies{});
+  for (unsigned int thread = 0; thread < num_threads_; ++thread) {
     lanes_[thread].thread_idx = plan.thread_idx[thread];
-    ++warps_[thread / kLanesPerWarp].num_runnable;
+    Warp& warp = warps_[thread / kLanesPerWarp];
+    warp.existing_lanes |= 1u << (thread % kLanesPerWarp);
+    ++warp.num_runnable;
   }
   ready_begin_ = 0;
   ready_end_ = 0;
@@ -208,11 +209,6 @@ void ThreadBlock::make_warp_ready(unsigned int warp_idx, unsigned int mask) {
   }
 }
 
-unsigned int ThreadBlock::existing_lanes(unsigned int warp_idx) const {
-  const unsigned int num_lanes = num_threads() - warp_idx * kLanesPerWarp;
-  return num_lanes >= kLanesPerWarp ? 0xffffffffu : (1u << num_lanes) - 1;
-}
-
 void ThreadBlock::note_state_for_spin_watch(const void* pc) {
   const FiberContext& stack = lanes_[running_thread_].fiber->context();
   const std::byte* const begin = static_cast<const std::byte*>(stack.stack_begin);
@@ -260,9 +256,8 @@ void ThreadBlock::release_barrier() {
   if (is_counting()) count_barrier();
   barrier_result_ = std::exchange(barrier_count_, 0);
   num_at_barrier_ = 0;
-  for (unsigned int warp_idx = 0; warp_idx < warps_.size(); ++warp_idx) {
-    warps_[warp_idx].num_runnable =
-        static_cast<std::uint8_t>(__builtin_popcount(existing_lanes(warp_idx)));
+  for (Warp& warp : warps_) {
+    warp.num_runnable = static_cast<std::uint8_t>(__builtin_popcount(warp.existing_lanes));
   }
   for (std::uint16_t thread : plan_->thread_turns) make_ready(thread);
 }
@@ -280,6 +275,23 @@ void ThreadBlock::count_barrier() const {
   }
 }
 
+// That of these lanes at this word, opened if they are the first. Those before have mostly come with the same
+// literal: its address tells more quickly than its text.
+[[gnu::always_inline]] inline ThreadBlock::Meeting& ThreadBlock::meeting_of(Warp& warp,
+                                                                            const char* word,
+                                                                            unsigned int mask,
+                                                                            const void* pc) {
+  for (Meeting& meeting : warp.meetings) {
+    if (meeting.word != word && std::strcmp(meeting.word, word) != 0) continue;
+    if (meeting.mask == mask) return meeting;
+  }
+  Meeting& opened = warp.meetings.emplace_back();
+  opened.word = word;
+  opened.mask = mask;
+  opened.pc = pc;
+  return opened;
+}
+
 void ThreadBlock::meet(const char* word,
                        unsigned int mask,
                        const void* in,
@@ -290,31 +302,19 @@ void ThreadBlock::meet(const char* word,
   const unsigned int lane_idx = running_thread_ % kLanesPerWarp;
   if ((mask >> lane_idx & 1u) == 0) fail_for_mask(word, mask, pc);
   Warp& warp = warps_[warp_idx];
-  const unsigned int expected = mask & existing_lanes(warp_idx);
-  // Those before have mostly come with the same literal: its address tells more quickly than its text.
-  auto meeting =
-      std::find_if(warp.meetings.begin(), warp.meetings.end(), [&](const Meeting& other) {
-        const bool same_word = other.word == word || std::strcmp(other.word, word) == 0;
-        return same_word && other.mask == expected;
-      });
-  if (meeting == warp.meetings.end()) {
-    Meeting& opened = warp.meetings.emplace_back();
-    opened.word = word;
-    opened.mask = expected;
-    opened.pc = pc;
-    meeting = warp.meetings.end() - 1;
-  }
-  meeting->lanes.in[lane_idx] = in;
-  meeting->lanes.out[lane_idx] = out;
-  meeting->lanes.mask |= 1u << lane_idx;
-  if (meeting->lanes.mask != expected) {
+  const unsigned int expected = mask & warp.existing_lanes;
+  Meeting& meeting = meeting_of(warp, word, expected, pc);
+  meeting.lanes.in[lane_idx] = in;
+  meeting.lanes.out[lane_idx] = out;
+  meeting.lanes.mask |= 1u << lane_idx;
+  if (meeting.lanes.mask != expected) {
     wait(State::kAtCollective, word, pc);
     return;
   }
   // The last lane computes, lets the others go on, and goes on itself.
   if (is_counting()) count_word(word, pc);
-  compute_for(compute, meeting->lanes);
-  warp.meetings.erase(meeting);
+  compute_for(compute, meeting.lanes);
+  warp.meetings.erase(warp.meetings.begin() + (&meeting - warp.meetings.data()));
   make_warp_ready(warp_idx, expected & ~(1u << lane_idx));
 }
 

@@ -135,8 +135,8 @@ class ThreadBlock {
 
   const LaunchConfig& config() const { return plan_->config; }     ///< what was launched
   unsigned int running_thread() const { return running_thread_; }  ///< flat index
-  unsigned int num_threads() const { return static_cast<unsigned int>(lanes_.size()); }  ///< of it
-  std::byte* dynamic_shared();  ///< kMaxSharedBytes of them
+  unsigned int num_threads() const { return num_threads_; }        ///< of it
+  std::byte* dynamic_shared();                                     ///< kMaxSharedBytes of them
 
  private:
   enum class State : std::uint8_t { kReady, kRunning, kAtBarrier, kAtCollective, kReturned };
@@ -159,6 +159,7 @@ class ThreadBlock {
   };
 
   struct Warp {
+    unsigned int existing_lanes = 0;   // fewer than 32 in a last one
     std::uint8_t num_runnable = 0;     // lanes that neither wait nor have returned
     std::vector<Meeting> meetings;     // that lack a lane
     unsigned int at_converged = 0;     // lanes in meet_converged
@@ -198,7 +199,7 @@ class ThreadBlock {
   void compute_for(const WarpCompute& compute, const WarpExchange& lanes);
   void release_converged(unsigned int warp_idx);
   unsigned int next_of_converged(unsigned int warp_idx) const;
-  unsigned int existing_lanes(unsigned int warp_idx) const;
+  static Meeting& meeting_of(Warp& warp, const char* word, unsigned int mask, const void* pc);
   Fiber* take_fiber();
   void note_state_for_spin_watch(const void* pc);
 
@@ -230,6 +231,7 @@ class ThreadBlock {
   std::vector<std::uint16_t> ready_;  // a ring: each thread is in it at most once
   std::uint32_t ready_begin_ = 0;
   std::uint32_t ready_end_ = 0;
+  unsigned int num_threads_ = 0;
   unsigned int running_thread_ = 0;
   SpinWatch spin_watch_;
   unsigned int num_returned_ = 0;
