@@ -1,5 +1,6 @@
 # cmake -D PROGRAM=... -D SCRIPT=... -D ROOT=... -P run_gdb.cmake: lets gdb run SCRIPT.gdb over PROGRAM
 # and compares what it prints between the first line '---' and the last with SCRIPT.txt.
+# ANY_LINE: the numbers of lines are of no account, because what is stepped through is not the test's own.
 # SHOWN_IN is a text whose examples must be lines of it.
 # With PAGELAB_UPDATE_GOLDENS set, SCRIPT.txt is written instead, to be read in review.
 find_program(GDB gdb)
@@ -11,6 +12,7 @@ endif()
 # Under a sanitizer, the leak check would refuse to run in a debugger.
 set(ENV{ASAN_OPTIONS} detect_leaks=0)
 set(ENV{PAGELAB_CORES} 1)
+set(ENV{PAGELAB_ROOT} ${ROOT})
 execute_process(
   COMMAND ${GDB} -q -nx -batch -x ${ROOT}/docs/debugger/pagelab_gdb.py -x ${SCRIPT}.gdb ${PROGRAM}
   OUTPUT_VARIABLE output ERROR_VARIABLE errors RESULT_VARIABLE status)
@@ -31,6 +33,10 @@ string(REGEX REPLACE "0x[0-9a-f]+[0-9a-f][0-9a-f][0-9a-f][0-9a-f]" "ADDRESS" pri
 string(REGEX REPLACE "\n(Continuing[.]|Breakpoint [0-9]+ at |\\[(Thread|Switching|Detaching|Inferior) )[^\n]*" "" printed "${printed}")
 string(REGEX REPLACE "\nBreakpoint [0-9]+, [^\n]*" "\n(stopped at a breakpoint)" printed "${printed}")
 string(REGEX REPLACE "(gpu/device/launch[.]h):[0-9]+\n[0-9]+" "\\1:LINE\nLINE" printed "${printed}")
+if(ANY_LINE)
+  string(REGEX REPLACE "([.]cuh|[.]cpp|[.]h):[0-9]+" "\\1:LINE" printed "${printed}")
+  string(REGEX REPLACE "\n[0-9]+\t" "\nLINE\t" printed "${printed}")
+endif()
 string(REPLACE "std::optional<double>" "std::optional" printed "${printed}")
 string(REGEX REPLACE " +\n" "\n" printed "${printed}")
 string(REGEX REPLACE "\n\n+" "\n" printed "${printed}")
