@@ -102,10 +102,13 @@ class Demo {
   }
 
   DemoRun generate_on(const AttentionBackend& backend,
-                      const std::function<void(const StepRecord&)>& on_step = {}) const {
+                      const std::function<void(const StepRecord&)>& on_step = {},
+                      CUDAGraphMode graphs = CUDAGraphMode::kNone) const {
+    EngineOptions options = options_;
+    options.cudagraph_mode = graphs;
     const auto start = std::chrono::steady_clock::now();
     DemoRun run{backend.name(), backend.target(), {}, 0};
-    run.generations = generate(model_, backend, prompts(), kMaxTokens, options_, on_step);
+    run.generations = generate(model_, backend, prompts(), kMaxTokens, options, on_step);
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return run;
   }
@@ -172,13 +175,41 @@ class Demo {
       }
     }
     bool all_agree = true;
-    for (const DemoRun& run : runs_) {
-      const std::int64_t equal = num_equal_tokens(run);
-      all_agree = all_agree && equal == kNumPrompts * kMaxTokens;
-      fmt::print("   {:<16} {:<10} {:>15} of {:>3} {:>8.2f} s\n", run.backend, run.target, equal,
-                 kNumPrompts * kMaxTokens, run.seconds);
+    for (const DemoRun& run : runs_) all_agree = print_row(run) && all_agree;
+    return print_replays() && all_agree;
+  }
+
+  // Whether a run has the golden tokens.
+  bool print_row(const DemoRun& run) const {
+    const std::int64_t equal = num_equal_tokens(run);
+    fmt::print("   {:<16} {:<10} {:>15} of {:>3} {:>8.2f} s\n", run.backend, run.target, equal,
+               kNumPrompts * kMaxTokens, run.seconds);
+    return equal == kNumPrompts * kMaxTokens;
+  }
+
+  // The chosen backend once more, with the whole model where its kernels run: recorded at the start, and replayed.
+  bool print_replays() const {
+    bool all_agree = true;
+    for (const BackendChoice& choice : all_backends()) {
+      if (choice.name != chosen_.backend) continue;
+      for (const std::string& target : choice.targets) {
+        if (target_is_available(target)) all_agree = print_replay(*choice.make(target)) && all_agree;
+      }
     }
     return all_agree;
+  }
+
+  // A backend without kernels has nothing to replay.
+  bool print_replay(const AttentionBackend& backend) const {
+    if (dynamic_cast<const DeviceModelBackend*>(&backend) == nullptr) return true;
+    std::vector<StepRecord> steps;
+    const DemoRun run = generate_on(
+        backend, [&](const StepRecord& step) { steps.push_back(step); },
+        CUDAGraphMode::kFullAndPiecewise);
+    const StepTotals totals = totals_of(steps);
+    fmt::print("\n   the whole model recorded as CUDA graphs: {} replays, of {} launches\n",
+               totals.num_replayed_graphs, totals.num_replayed_launches);
+    return print_row(run);
   }
 
   bool print_step() const {

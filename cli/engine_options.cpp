@@ -203,8 +203,8 @@ std::string replays_of(const StepTotals& totals,
   if (options.cudagraph_mode == CUDAGraphMode::kNone) return "";
   if (!recorded) {
     return fmt::format(
-        "nothing was recorded, because {} on {} launches no kernels: steps were padded to their "
-        "graphs' sizes, and computed\n",
+        "nothing was recorded, because {} on {} has no launches to record: steps were padded to "
+        "their graphs' sizes, and computed\n",
         backend.name(), backend.target());
   }
   return fmt::format(

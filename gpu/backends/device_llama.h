@@ -46,10 +46,6 @@ class DeviceLlama final : public DeviceModel {
   void update(const LlamaBatch& padded) override;
   Tensor logits() override;
 
-  /// A layer's cache as it is now.
-  KvCache cache(std::size_t layer) const { return layers_.at(layer)->kv_cache(); }
-  /// The arrays that launches read, for tests that spoil them.
-  const PersistentBatch& batch() const { return batch_; }
   /// The persistent token ids, for tests that spoil them. [max_num_tokens]
   const DeviceArray& token_ids() const { return token_ids_; }
 

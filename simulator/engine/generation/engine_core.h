@@ -64,8 +64,6 @@ class EngineCore {
   StepRecord step();
 
   /// The model with its graphs; null where nothing is recorded: without graphs, or on a backend without kernels.
-  RecordedModel* recorded_model() { return runner_.recorded_model(); }
-  /// \copydoc recorded_model
   const RecordedModel* recorded_model() const { return runner_.recorded_model(); }
 
   /// Every request so far, by index.

@@ -61,8 +61,6 @@ class ModelRunner {
   ModelRunnerOutput execute_model(const SchedulerOutput& step);
 
   /// The model with its graphs; null where nothing is recorded.
-  RecordedModel* recorded_model() { return recorded_.get(); }
-  /// \copydoc recorded_model
   const RecordedModel* recorded_model() const { return recorded_.get(); }
 
  private:
