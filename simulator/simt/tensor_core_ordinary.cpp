@@ -17,7 +17,6 @@
 
 #include <immintrin.h>
 
-#include <climits>
 #include <cstring>
 
 #include "simulator/simt/ordinary_operands.h"
@@ -34,15 +33,14 @@ using namespace ordinary;
 // Of each of a row's eight results, the largest exponents of its products: a byte for k, k + 4, …, and so on.
 template <int kDepth>
 [[gnu::always_inline]] inline __m256i product_exponents(const Operands<kDepth>& operands, int row) {
-  __m256i largest = _mm256_set1_epi8(SCHAR_MIN);
-#pragma GCC unroll 4
-  for (int k = 0; k < kDepth; k += 4) {
+  const auto sums = [&](int k) {
     int four;
     std::memcpy(&four, &operands.a_exponents[row][k], sizeof four);
-    const __m256i sums =
-        _mm256_adds_epi8(_mm256_set1_epi32(four), load(operands.b_exponents[k / 4]));
-    largest = _mm256_max_epi8(largest, sums);
-  }
+    return _mm256_adds_epi8(_mm256_set1_epi32(four), load(operands.b_exponents[k / 4]));
+  };
+  __m256i largest = sums(0);
+#pragma GCC unroll 4
+  for (int k = 4; k < kDepth; k += 4) largest = _mm256_max_epi8(largest, sums(k));
   return largest;
 }
 
@@ -99,21 +97,21 @@ bool find_shifts(const std::uint16_t (&a)[16][kDepth],
                  Shifts& shifts) {
   const __m256i lowest = _mm256_set1_epi16(kLowestExponent * (1 << kExponentPlace));
   const __m256i highest = _mm256_set1_epi16(kHighestExponent << kExponentPlace);
-  __m256i is_too_low = _mm256_setzero_si256();
-  __m256i is_too_high = _mm256_setzero_si256();
+  __m256i smallest_of_all = highest;
+  __m256i largest_of_all = lowest;
 #pragma GCC unroll 1
   for (int row = 0; row < 16; row += 2) {
     const __m256i exponents = largest_exponents(operands, c, row);
-    is_too_low = _mm256_or_si256(is_too_low, _mm256_cmpgt_epi16(lowest, exponents));
-    is_too_high = _mm256_or_si256(is_too_high, _mm256_cmpgt_epi16(exponents, highest));
-    const __m256i both = _mm256_sub_epi16(_mm256_set1_epi16(kFractionBits << kExponentPlace),
-                                          _mm256_max_epi16(exponents, lowest));
+    smallest_of_all = _mm256_min_epi16(smallest_of_all, exponents);
+    largest_of_all = _mm256_max_epi16(largest_of_all, exponents);
+    const __m256i both = _mm256_sub_epi16(highest, _mm256_max_epi16(exponents, lowest));
     store(shifts.of[row], _mm256_slli_epi32(both, 16));
     store(shifts.of[row + 1],
           _mm256_and_si256(both, _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
   }
-  if (!is_all_zero(is_too_high)) return false;
-  return is_all_zero(is_too_low) || have_nothing_small<kInput>(a, b, c);
+  if (!is_all_zero(_mm256_cmpgt_epi16(largest_of_all, highest))) return false;
+  return is_all_zero(_mm256_cmpgt_epi16(lowest, smallest_of_all)) ||
+         have_nothing_small<kInput>(a, b, c);
 }
 
 // A term in whole units.
@@ -155,13 +153,11 @@ template <int kDepth>
 
 // C is below 2^26 units, so a sum that lost something is now among those within 2^26 of ±2^31.
 bool may_have_lost(const __m256i (&sums)[kRowsAtATime]) {
-  __m256i are_near = _mm256_setzero_si256();
+  __m256i largest = _mm256_setzero_si256();
 #pragma GCC unroll 4
-  for (const __m256i& sum : sums) {
-    const __m256i with_margin = _mm256_add_epi32(_mm256_abs_epi32(sum), _mm256_set1_epi32(1 << 26));
-    are_near = _mm256_or_si256(are_near, with_margin);
-  }
-  return _mm256_movemask_ps(_mm256_castsi256_ps(are_near)) != 0;  // the signs
+  for (const __m256i& sum : sums) largest = _mm256_max_epu32(largest, _mm256_abs_epi32(sum));
+  const __m256i with_margin = _mm256_add_epi32(largest, _mm256_set1_epi32(1 << 26));
+  return _mm256_movemask_ps(_mm256_castsi256_ps(with_margin)) != 0;  // the signs
 }
 
 // Whole units as float32, cut off towards zero to its 24 bits: without the first bit beyond them,

@@ -9,6 +9,7 @@
 #include "simulator/simt/device_memory.h"
 #include "simulator/simt/error.h"
 #include "simulator/simt/running_lane.h"
+#include "simulator/simt/turns.h"
 
 namespace pagelab::simt {
 
@@ -16,12 +17,7 @@ constinit thread_local ThreadBlock* running_thread_block = nullptr;
 
 namespace {
 
-constexpr std::size_t kMaxThreads = 1024;       // of a thread block; a power of two, for the ring
 constexpr std::size_t kSharedAlignment = 4096;  // as strong as any instruction asks for
-
-// Lanes of a warp that wait where others run together are overtaken so often at most: a lane that spins
-// at a lock comes before the one that holds it.
-constexpr unsigned int kMostOvertakings = 64 * 1024;
 
 // While it lives, this host thread runs a thread block.
 class RunningScope {
@@ -31,34 +27,6 @@ class RunningScope {
 };
 
 }  // namespace
-
-// Leaves `from` for the next ready thread, or for run() if there is none.
-[[gnu::always_inline]] inline void ThreadBlock::resume_next(FiberContext& from) {
-  if (ready_begin_ == ready_end_) {
-    if (&from != &main_context_) switch_context(from, main_context_);
-    return;
-  }
-  running_thread_ = ready_[ready_begin_++ % kMaxThreads];
-  Lane& lane = lanes_[running_thread_];
-  if (lane.fiber == nullptr) lane.fiber = take_fiber();
-  lane.state = State::kRunning;
-  threadIdx = lane.thread_idx;
-  FiberContext& to = lane.fiber->context();
-  if (&to != &from) switch_context(from, to);
-}
-
-// The running thread stops here until someone makes it ready.
-[[gnu::always_inline]] inline void ThreadBlock::wait(State state,
-                                                     const char* word,
-                                                     const void* pc) {
-  Lane& lane = lanes_[running_thread_];
-  lane.state = state;
-  lane.waits_at = word;
-  lane.pc = pc;
-  if (spin_watch_.is_suspicious()) note_state_for_spin_watch(pc);
-  one_less_runnable(running_thread_ / kLanesPerWarp);
-  resume_next(lane.fiber->context());
-}
 
 void ThreadBlock::FreeShared::operator()(std::byte* bytes) const {
   ::operator delete (bytes, std::align_val_t{kSharedAlignment});
@@ -317,77 +285,6 @@ void ThreadBlock::meet(const char* word,
   warp.meetings.erase(warp.meetings.begin() + (&meeting - warp.meetings.data()));
   make_warp_ready(warp_idx, expected & ~(1u << lane_idx));
 }
-
-void ThreadBlock::meet_converged(const void* in,
-                                 void* out,
-                                 const WarpCompute& compute,
-                                 const void* place) {
-  converged_[running_thread_] = {in, out, compute, num_tickets_++};
-  if (!code_paths_.empty()) code_paths_[running_thread_].set_place(place);
-  warps_[running_thread_ / kLanesPerWarp].at_converged |= 1u << (running_thread_ % kLanesPerWarp);
-  lanes_[running_thread_].pc = place;
-  wait(State::kAtCollective, "__activemask", place);
-}
-
-// The lane, in meet_converged, at whose place a warp goes on: the first place of the code, because
-// lanes that wait further on may be waiting for those to join them. But lanes that spin until one
-// further on frees them do so for ever; once in a long while it is the turn of who has waited longest.
-unsigned int ThreadBlock::next_of_converged(unsigned int warp_idx) const {
-  const Warp& warp = warps_[warp_idx];
-  const unsigned int first_thread = warp_idx * kLanesPerWarp;
-  const bool is_turn_of_oldest =
-      spin_watch_.is_suspicious() || warp.num_overtakings >= kMostOvertakings;
-  const auto goes_before = [&](unsigned int lane, unsigned int other) {
-    const unsigned int thread = first_thread + lane;
-    const unsigned int other_thread = first_thread + other;
-    if (is_turn_of_oldest) return converged_[thread].ticket < converged_[other_thread].ticket;
-    if (!code_paths_.empty()) return code_paths_[thread] < code_paths_[other_thread];
-    return lanes_[thread].pc < lanes_[other_thread].pc;
-  };
-  unsigned int next = static_cast<unsigned int>(__builtin_ctz(warp.at_converged));
-  for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
-    const unsigned int lane = static_cast<unsigned int>(__builtin_ctz(rest));
-    if (goes_before(lane, next)) next = lane;
-  }
-  return next;
-}
-
-// No lane of the warp can go on: those that wait at one place do.
-void ThreadBlock::release_converged(unsigned int warp_idx) {
-  Warp& warp = warps_[warp_idx];
-  const unsigned int first_thread = warp_idx * kLanesPerWarp;
-  const unsigned int next_thread = first_thread + next_of_converged(warp_idx);
-  const void* const place = lanes_[next_thread].pc;
-  WarpExchange group;
-  for (unsigned int rest = warp.at_converged; rest != 0; rest &= rest - 1) {
-    const unsigned int lane_idx = static_cast<unsigned int>(__builtin_ctz(rest));
-    const unsigned int thread = first_thread + lane_idx;
-    if (lanes_[thread].pc != place) continue;
-    if (!code_paths_.empty() && code_paths_[thread] != code_paths_[next_thread]) continue;
-    group.in[lane_idx] = converged_[thread].in;
-    group.out[lane_idx] = converged_[thread].out;
-    group.mask |= 1u << lane_idx;
-  }
-  warp.at_converged &= ~group.mask;
-  const bool has_overtaken = warp.at_converged != 0 && warp.num_overtakings < kMostOvertakings;
-  warp.num_overtakings = has_overtaken ? warp.num_overtakings + 1 : 0;
-  compute_for(converged_[next_thread].compute, group);
-  make_warp_ready(warp_idx, group.mask);
-}
-
-void ThreadBlock::enter_function(const void* call) { code_paths_[running_thread_].call(call); }
-
-void ThreadBlock::enter_block(const void* block) {
-  if (is_computing_) return;
-  CodePath& path = code_paths_[running_thread_];
-  if (path.is_back_from_here(block)) {
-    const auto do_nothing = [](const void*, const WarpExchange&) {};
-    meet_converged(nullptr, nullptr, {do_nothing, nullptr}, path.place());
-  }
-  path.set_place(block);
-}
-
-void ThreadBlock::leave_function() { code_paths_[running_thread_].leave(); }
 
 void ThreadBlock::leave_kernel(std::string (*sentence)(const void*), const void* data) {
   make_sentence_ = {sentence, data};
