@@ -141,7 +141,7 @@ class TensorPrinter:
     def to_string(self):
         name = dtype_name(self.value["dtype_"])
         total = int(self.value["size_"])
-        address = int(self.value["bytes_"]["_M_impl"]["_M_start"])
+        address = int(self.value["bytes_"]["bytes_"])
         values = read_elements(address, name, range(min(total, SHOWN)))
         text = "%s %s:" % (name, numbers(self.value["shape_"]))
         return text + " " + as_list(values, total) if values else text

@@ -23,7 +23,7 @@ Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape
     size *= length;
   }
   size_ = size;
-  bytes_.resize(static_cast<std::size_t>(size * bytes_of(dtype)));
+  bytes_ = ByteArray(static_cast<std::size_t>(size * bytes_of(dtype)));
 }
 
 Tensor Tensor::reinterpreted_as(DType dtype) const {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "reference/tensor/byte_array.h"
 #include "reference/tensor/dtype.h"
-#include "reference/tensor/huge_page_allocator.h"
 
 namespace pagelab {
 
@@ -134,7 +134,7 @@ class Tensor {
   DType dtype_;
   Shape shape_;
   std::int64_t size_ = 0;
-  std::vector<std::byte, HugePageAllocator> bytes_;
+  ByteArray bytes_;
 };
 
 /// Dtype, shape and the first few values: "float32 [2, 3]: 1, 2, 3, ...".

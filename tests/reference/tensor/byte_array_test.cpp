@@ -1,6 +1,6 @@
 // Where a tensor's bytes lie, on both sides of the size from which they lie in huge pages.
 
-#include "reference/tensor/huge_page_allocator.h"
+#include "reference/tensor/byte_array.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "reference/tensor/tensor.h"
@@ -55,33 +56,29 @@ const std::vector<std::int64_t> kSizes = {1, kFloatsInHugePage - 1, kFloatsInHug
 
 }  // namespace
 
-TEST_SUITE("huge page allocator") {
+TEST_SUITE("byte array") {
   TEST_CASE("memory of 2 MiB or more begins at a multiple of 2 MiB and can be used to its end") {
-    HugePageAllocator allocator;
     for (const std::size_t size : {kHugePage, kHugePage + 1, 5 * kHugePage - 3}) {
       CAPTURE(size);
-      std::byte* bytes = allocator.allocate(size);
-      CHECK(offset_in_huge_page(bytes) == 0);
-      std::memset(bytes, 0x5a, size);
-      CHECK(bytes[size - 1] == std::byte{0x5a});
-      allocator.deallocate(bytes, size);
+      ByteArray bytes(size);
+      CHECK(offset_in_huge_page(bytes.data()) == 0);
+      std::memset(bytes.data(), 0x5a, size);
+      CHECK(bytes.data()[size - 1] == std::byte{0x5a});
     }
   }
 
   TEST_CASE("memory below 2 MiB is aligned for every type and spends no huge page") {
-    HugePageAllocator allocator;
-    std::vector<std::byte*> all;
+    std::vector<ByteArray> all;
     std::size_t num_at_huge_pages = 0;
     for (int i = 0; i < 8; ++i) {
-      std::byte* bytes = allocator.allocate(kHugePage - 1);
-      CHECK(reinterpret_cast<std::uintptr_t>(bytes) % alignof(std::max_align_t) == 0);
-      if (offset_in_huge_page(bytes) == 0) ++num_at_huge_pages;
-      std::memset(bytes, 0x5a, kHugePage - 1);
-      all.push_back(bytes);
+      ByteArray bytes(kHugePage - 1);
+      CHECK(reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(std::max_align_t) == 0);
+      if (offset_in_huge_page(bytes.data()) == 0) ++num_at_huge_pages;
+      std::memset(bytes.data(), 0x5a, kHugePage - 1);
+      all.push_back(std::move(bytes));
     }
     CHECK(num_at_huge_pages < all.size());
-    for (std::byte* bytes : all) allocator.deallocate(bytes, kHugePage - 1);
-    allocator.deallocate(allocator.allocate(0), 0);
+    CHECK(ByteArray(0).size() == 0);
   }
 
   TEST_CASE("a tensor copied over one of another size keeps its values and its own memory") {
@@ -133,20 +130,17 @@ TEST_SUITE("huge page allocator") {
     // 40 times 32 MiB, all of it written: 1.25 GiB if nothing were given back. AddressSanitizer keeps
     // a quarter of a GiB for a while.
     constexpr std::size_t kSize = 16 * kHugePage;
-    HugePageAllocator allocator;
     const std::size_t before = resident_bytes();
     for (int i = 0; i < 40; ++i) {
-      std::byte* bytes = allocator.allocate(kSize);
-      std::memset(bytes, i, kSize);
-      allocator.deallocate(bytes, kSize);
+      ByteArray bytes(kSize);
+      std::memset(bytes.data(), i, kSize);
     }
     CHECK(resident_bytes() < before + (std::size_t{512} << 20));
   }
 
 #ifndef __SANITIZE_ADDRESS__  // AddressSanitizer ends the program here, and throws nothing
   TEST_CASE("more memory than there is address space for is refused") {
-    HugePageAllocator allocator;
-    CHECK_THROWS_AS(allocator.allocate(std::size_t{1} << 60), std::bad_alloc);
+    CHECK_THROWS_AS(ByteArray(std::size_t{1} << 60), std::bad_alloc);
   }
 #endif
 }
