@@ -86,9 +86,10 @@ function(pagelab_add_test name)
   endif()
   if(NOT arg_OPTIMISED)
     target_compile_options(test_${name} PRIVATE -O0)
+    target_precompile_headers(test_${name} REUSE_FROM test_headers)
   endif()
   target_link_libraries(test_${name} PRIVATE
-    test_support ${arg_LINK} pagelab_warnings pagelab_sanitizers)
+    test_support ${arg_LINK} pagelab_warnings pagelab_sanitizers pagelab_test_code)
   doctest_discover_tests(test_${name}
     TEST_PREFIX "${name}: "
     PROPERTIES SKIP_REGULAR_EXPRESSION "SKIPPED:" TIMEOUT 1200 LABELS "${name}")

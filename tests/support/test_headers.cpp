@@ -1,0 +1,1 @@
+// Nothing: what is wanted of this target are the headers that CMake precompiles for it.
