@@ -11,6 +11,7 @@
 #include "tests/gpu/golden_backends.h"
 #include "tests/gpu/golden_cascade.h"
 #include "tests/gpu/golden_decode.h"
+#include "tests/gpu/golden_model.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
 #include "tests/support/environment.h"
@@ -82,6 +83,12 @@ void check_prefill(const std::shared_ptr<Device>& device) {
   check_lines(prefill_lines(device), golden);
 }
 
+void check_model_kernels(const std::shared_ptr<Device>& device) {
+  const std::vector<std::string> golden = golden_table("model.txt");
+  if (golden.empty()) return;
+  check_lines(model_kernel_lines(device), golden);
+}
+
 void check_teaching_kernels(const std::shared_ptr<Device>& device) {
   const std::vector<std::string> golden = golden_table("teaching_kernels.txt");
   if (golden.empty()) return;
@@ -131,6 +138,12 @@ TEST_SUITE("golden tables of the H200") {
   }
   TEST_CASE("every rung of prefill reproduces what the H200 computed (GPU)") {
     if (const auto device = gpu_or_skip()) check_prefill(device);
+  }
+  TEST_CASE("the kernels of a model's layers reproduce what the H200 computed (simulators)") {
+    for (const auto& device : simulators()) check_model_kernels(device);
+  }
+  TEST_CASE("the kernels of a model's layers reproduce what the H200 computed (GPU)") {
+    if (const auto device = gpu_or_skip()) check_model_kernels(device);
   }
   TEST_CASE("every rung of the teaching kernels reproduces what the H200 computed (simulators)") {
     for (const auto& device : simulators()) check_teaching_kernels(device);

@@ -16,6 +16,7 @@
 #include "tests/gpu/golden_backends.h"
 #include "tests/gpu/golden_cascade.h"
 #include "tests/gpu/golden_decode.h"
+#include "tests/gpu/golden_model.h"
 #include "tests/gpu/golden_steps.h"
 #include "tests/gpu/golden_teaching.h"
 #include "tests/gpu/words/word_cases.h"
@@ -78,6 +79,9 @@ std::vector<GoldenTable> golden_tables() {
        "rung, seed, size, threads of a thread block or tile; hash of inputs, of outputs; "
        "first outputs as 32 bits",
        teaching_kernel_lines},
+      {"model.txt", "the kernels of a model's layers",
+       "kernel, seed, sizes; hash of inputs, of outputs; first outputs as bits",
+       model_kernel_lines},
       {"words.txt", "the kernels of tests/gpu/words",
        "kernel and launch, hash of what it wrote, first of that", word_lines},
       {"ex2.txt", "ex2_approx",

@@ -20,9 +20,9 @@ constexpr double kLargestCost = 1e9;
 //                     9317 us / 2164.7 GFLOP = 1 / (232.3 TFLOP/s);   203 us - 34.36 GFLOP / (232.3 TFLOP/s) = 55.1 us
 constexpr CostOrigin kMeasured = CostOrigin::kMeasured;
 constexpr const char* kMetadataSource =
-    "pagelab's step builder, copies and FLASH_ATTN's plan on an AMD EPYC and the simulator's "
-    "memory, decodes behind 8192 "
-    "tokens (metadata_costs; docs/measurements/2026-11-30-metadata.txt)";
+    "pagelab's step builder, copies and FLASH_ATTN's plan on the host of an H200, decodes behind "
+    "8192 "
+    "tokens (metadata_costs; docs/measurements/2026-11-30-h200-metadata.txt)";
 constexpr std::array<TimelineCost, 13> kCosts = {{
     {"schedule_us", &TimelineCosts::schedule_us, kMeasured,
      "CPU: schedule() and update_from_output() of a step",
