@@ -193,7 +193,8 @@ class Demo {
     for (const BackendChoice& choice : all_backends()) {
       if (choice.name != chosen_.backend) continue;
       for (const std::string& target : choice.targets) {
-        if (target_is_available(target)) all_agree = print_replay(*choice.make(target)) && all_agree;
+        if (target_is_available(target))
+          all_agree = print_replay(*choice.make(target)) && all_agree;
       }
     }
     return all_agree;

@@ -46,7 +46,7 @@ struct Run {
   EngineOptions engine;
   std::optional<RecordedGraphs> recorded;  // none: nothing was
   std::string replays;                     // the same for people
-  std::string why_no_cascade;  // where it was asked for, and no step was one
+  std::string why_no_cascade;              // where it was asked for, and no step was one
   std::string backend;
   std::string target;
   std::vector<std::string> log;
