@@ -65,7 +65,8 @@ std::string read_text_file(const std::string& path) {
 /// "7,0,12" as token ids.
 std::vector<std::int32_t> token_ids_from(const std::string& list) {
   std::vector<std::int32_t> token_ids;
-  std::stringstream stream(list);
+  // getline would not see the empty item behind a last comma.
+  std::stringstream stream(list.ends_with(',') ? list + ',' : list);
   std::string item;
   while (std::getline(stream, item, ',')) {
     std::size_t used = 0;

@@ -34,6 +34,23 @@ void refuse_unknown_subcommand(const CLI::App& app, int argc, char** argv) {
   throw pagelab::Error(fmt::format("{} is not a subcommand of pagelab: {} are.", argv[1], names));
 }
 
+// The parser would take --json=3 for --json, and --json=-1 for nothing at all.
+void refuse_values_of_flags(const CLI::App& command, int argc, char** argv) {
+  for (int i = 2; i < argc; ++i) {
+    const std::string text = argv[i];
+    const std::string name = text.substr(0, text.find('='));
+    if (!text.starts_with("--") || name == text) continue;
+    const CLI::Option* option = command.get_option_no_throw(name);
+    const bool is_flag = option != nullptr && option->get_expected_max() == 0;
+    if (is_flag) throw pagelab::Error(fmt::format("{}: {} takes no value.", text, name));
+  }
+}
+
+// Whether an option switches something off.
+bool is_negation(const std::string& option) {
+  return option.starts_with("--no-") || option.starts_with("--disable-");
+}
+
 // The parser's text as a sentence.
 std::string sentence_of(const CLI::ParseError& error) {
   std::string text = error.what();
@@ -54,7 +71,11 @@ std::string sentence_of_unknown_option(const CLI::App& app) {
   const CLI::App& command = called.empty() ? app : *called.back();
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& long_name : option->get_lnames()) names.push_back("--" + long_name);
+    for (const std::string& long_name : option->get_lnames()) {
+      // The opposite of what was written is not what was meant.
+      const std::string known = "--" + long_name;
+      if (is_negation(known) == is_negation(name)) names.push_back(known);
+    }
   }
   return fmt::format("{} is not an option of {}{}.", name, command.get_name(),
                      pagelab::did_you_mean(name, names));
@@ -78,6 +99,9 @@ int run(int argc, char** argv) {
   pagelab::cli::add_lesson_command(app, exit_status);
   pagelab::cli::add_check_command(app, exit_status);
   refuse_unknown_subcommand(app, argc, argv);
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (argc > 1 && command->get_name() == argv[1]) refuse_values_of_flags(*command, argc, argv);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -83,8 +84,9 @@ Report measure(const MeasureOptions& options) {
   if (report.target.empty()) {
     report.target = cuda_is_available(&report.why_no_gpu) ? "cuda" : "simulator";
   } else if (std::find(targets.begin(), targets.end(), report.target) == targets.end()) {
+    const std::string wanted = report.target == "gpu" ? "cuda" : report.target;
     throw Error(fmt::format("there is no target {}{}; the targets are cpu, simulator, cuda.",
-                            report.target, did_you_mean(report.target, targets)));
+                            report.target, did_you_mean(wanted, targets)));
   }
   const bool is_simulated = report.target == "simulator";
   report.layer = layer_of(options, is_simulated);
@@ -217,6 +219,13 @@ void write_svg(const std::string& path, const Report& report) {
   if (!file) throw Error(fmt::format("--svg: {} could not be written.", path));
 }
 
+// A number that has a place on an axis of decades.
+double drawable(const nlohmann::json& object, const char* field) {
+  const double value = object.at(field);
+  if (value >= 1e-12 && value <= 1e30) return value;
+  throw Error(fmt::format("--from: {} is {}; it must be from 1e-12 to 1e30.", field, value));
+}
+
 // The report that --json printed, on this machine or another. Counters are not read: nothing is drawn of them.
 Report report_of(const nlohmann::json& document) {
   Report report;
@@ -224,9 +233,9 @@ Report report_of(const nlohmann::json& document) {
   report.device = document.at("device");
   if (document.contains("limits")) {
     report.limits.emplace();
-    report.limits->read_bytes_per_second = document["limits"].at("read_bytes_per_second");
+    report.limits->read_bytes_per_second = drawable(document["limits"], "read_bytes_per_second");
     if (document["limits"].contains("operations_per_second")) {
-      report.limits->operations_per_second = document["limits"]["operations_per_second"];
+      report.limits->operations_per_second = drawable(document["limits"], "operations_per_second");
     }
   }
   for (const nlohmann::json& entry : document.at("measurements")) {
@@ -234,9 +243,9 @@ Report report_of(const nlohmann::json& document) {
     row.name = entry.at("name");
     row.is_kernel = entry.at("kind") == "kernel";
     row.shape = entry.at("shape");
-    row.work.operations = entry.at("operations");
-    row.work.bytes = entry.at("bytes");
-    if (entry.contains("seconds")) row.seconds = entry["seconds"];
+    row.work.operations = drawable(entry, "operations");
+    row.work.bytes = drawable(entry, "bytes");
+    if (entry.contains("seconds")) row.seconds = drawable(entry, "seconds");
     report.measurements.push_back(row);
   }
   return report;
@@ -249,7 +258,9 @@ int draw(const MeasureOptions& options) {
     throw Error("--from draws what was measured before: leave --as-vllm and --gpu out.");
   }
   std::ifstream file(options.from);
-  if (!file) throw Error(fmt::format("--from: {} could not be read.", options.from));
+  if (!file || std::filesystem::is_directory(options.from)) {
+    throw Error(fmt::format("--from: {} could not be read.", options.from));
+  }
   Report report;
   try {
     report = report_of(nlohmann::json::parse(file));
@@ -318,13 +329,18 @@ void add_measure_command(CLI::App& app, int& exit_status) {
       ->capture_default_str()
       ->check(whole_number());
   add_rule_options(*command, options->rules);
-  command
-      ->add_option("--from", options->from,
-                   "what --json printed before: draw that into --svg, measure nothing")
-      ->check(not_empty());
+  CLI::Option* from =
+      command
+          ->add_option("--from", options->from,
+                       "what --json printed before: draw that into --svg, measure nothing")
+          ->check(not_empty());
   command->add_option("--svg", options->svg, "write a roofline picture to this file")
       ->check(not_empty());
   command->add_flag("--json", options->json, "print one JSON document");
+  for (const char* of_a_measurement : {"--shapes", "--target", "--dtype", "--num-query-heads",
+                                       "--num-kv-heads", "--head-size", "--block-size", "--json"}) {
+    from->excludes(command->get_option(of_a_measurement));
+  }
   command->callback([options, &exit_status] { exit_status = run_measure(*options); });
 }
 

@@ -41,8 +41,24 @@ std::string line(double x1, double y1, double x2, double y2, const char* style) 
                      x2, y2, style);
 }
 
+// As XML's text: names may come from a file.
+std::string escaped(const std::string& content) {
+  std::string text;
+  for (const char character : content) {
+    if (character == '<') {
+      text += "&lt;";
+    } else if (character == '&') {
+      text += "&amp;";
+    } else {
+      text += character;
+    }
+  }
+  return text;
+}
+
 std::string text(double x, double y, const std::string& content, const char* style = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style, content);
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" {}>{}</text>\n", x, y, style,
+                     escaped(content));
 }
 
 // "100 G", "1 T".

@@ -60,8 +60,11 @@ std::vector<std::string>::const_iterator nearest(const std::string& wanted,
       std::min_element(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
         return distance(wanted, a) < distance(wanted, b);
       });
-  // Up to a third of the letters may be wrong, and two in a short name.
-  const std::size_t most_edits = std::max<std::size_t>(2, wanted.size() / 3);
+  // Up to a third of the letters may be wrong, and two in a short name. Nothing is near a name of one letter or two:
+  // with one of them wrong it would be any other.
+  const std::size_t num_letters = letters_and_digits(wanted).size();
+  const std::size_t most_of_short = num_letters == 3 ? 1 : 2;
+  const std::size_t most_edits = num_letters < 3 ? 0 : std::max(most_of_short, wanted.size() / 3);
   return found != names.end() && distance(wanted, *found) <= most_edits ? found : names.end();
 }
 

@@ -182,6 +182,18 @@ TEST_SUITE("program") {
     check_refusal("simulate x --no-enable-prefix-cachin", "mean --no-enable-prefix-caching?");
     check_refusal("--versoin", "--versoin is not an option of pagelab (did you mean --version?)");
     check_refusal("measure attention --dtype fp16x", "did you mean float16?");
+    // Not --enable-prefix-caching, which is the opposite.
+    check_refusal("generate --no-prefix-caching", "mean --no-enable-prefix-caching?");
+    check_refusal("generate --disable-chunked-prefill", "mean --no-enable-chunked-prefill?");
+    check_refusal("simulate x --async-scheduling", "is not an option of simulate. See");
+    // Any name of two letters has one of a short word's.
+    check_refusal("simulate x --gpu 9", "there is no GPU 9; give");
+  }
+
+  TEST_CASE("a flag with a value is refused") {
+    check_refusal("generate --model x --json=3", "--json=3: --json takes no value.");
+    check_refusal("simulate x --no-enable-prefix-caching=-1", "-caching takes no value.");
+    check_refusal("measure attention --dtype=x", "--dtype: it is x;");
   }
 
   TEST_CASE("only what is expected is compared") {

@@ -249,6 +249,10 @@ TEST_SUITE("generate") {
     check_generate_refuses("--prompt Hi --block-order-seed -1",
                            "--block-order-seed is -1; it must be 0 or more.");
     check_generate_refuses(
+        "--prompt-ids 3,",
+        "--prompt-ids 3,: '' is not a token id; write integers with commas between "
+        "them.");
+    check_generate_refuses(
         "--prompt-ids 3,x",
         "--prompt-ids 3,x: 'x' is not a token id; write integers with commas between "
         "them.");

@@ -126,11 +126,14 @@ TEST_SUITE("pagelab measure") {
     check_refusal("measure attention --shapes decode:0x3", "'0' must be a whole number from 1 to");
     check_refusal("measure attention --shapes decode:4096x65536", "at most 16777216 are allowed");
     check_refusal("measure attention --num-query-heads 7 --target cpu", "must be a multiple");
-    check_refusal("measure attention --target gpu", "the targets are cpu, simulator, cuda");
+    check_refusal("measure attention --target gpu",
+                  "(did you mean cuda?); the targets are cpu, simulator, cuda");
     check_refusal("measure attention --from x.json", "--from needs --svg");
     check_refusal("measure attention --from no/such.json --svg x.svg",
                   "no/such.json could not be read");
     check_refusal("measure attention --svg x.svg --target cpu", "--svg draws times");
+    check_refusal("measure attention --from . --svg x.svg", "--from: . could not be read.");
+    check_refusal("measure attention --from x.json --svg x.svg --json", "--from excludes --json");
   }
 
   TEST_CASE("a roofline has its roof and a point with its number for each time") {
@@ -161,5 +164,28 @@ TEST_SUITE("pagelab measure") {
     // after two of three decades. From 1e11 to 1e14 operations a second: 1e11 at the bottom, 470.
     CHECK(svg.find("<circle cx=\"80.0\" cy=\"470.0\"") != std::string::npos);
     CHECK(svg.find("<circle cx=\"426.7\"") != std::string::npos);
+  }
+
+  TEST_CASE("a report with a number that has no place on a roofline is refused") {
+    const test::ScratchFolder folder;
+    const std::string from = (folder.path() / "report.json").string();
+    nlohmann::json report = {{"target", "cuda"}, {"device", "a GPU"}};
+    report["limits"] = {{"read_bytes_per_second", 1e12}};
+    report["measurements"] = {timed("slow", 1e9, 1e9, 0.0)};
+    std::ofstream(from) << report;
+    check_refusal("measure attention --from " + from + " --svg x.svg",
+                  "--from: seconds is 0; it must be from 1e-12 to 1e30.");
+  }
+
+  TEST_CASE("the names of a report are text in a roofline and no markup") {
+    const test::ScratchFolder folder;
+    nlohmann::json report = {{"target", "cuda"}, {"device", "a<b&c"}};
+    report["limits"] = {{"read_bytes_per_second", 1e12}};
+    report["measurements"] = {timed("slow", 1e9, 1e9, 1e-2)};
+    const std::string from = (folder.path() / "report.json").string();
+    const std::string to = (folder.path() / "roofline.svg").string();
+    std::ofstream(from) << report;
+    run_pagelab("measure attention --from " + from + " --svg " + to);
+    CHECK(contents_of(to).find("a&lt;b&amp;c") != std::string::npos);
   }
 }
