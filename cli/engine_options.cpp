@@ -42,12 +42,18 @@ std::int64_t most_batched_tokens(const EngineFlags& flags, const LlamaConfig& co
   return kUsualBatchedTokens;
 }
 
-void set_cascade(const EngineFlags& flags, EngineOptions& options) {
+void set_cascade(const EngineFlags& flags, const AttentionBackend& backend, EngineOptions& options) {
   if (flags.num_sms && !flags.cascade) {
     refuse("--num-sms {} has no effect without --cascade.", *flags.num_sms);
   }
   if (flags.cascade && !flags.enable_prefix_caching) {
     refuse("--cascade has no effect with --no-enable-prefix-caching: no block is shared then.");
+  }
+  if (flags.cascade && !backend.has_cascade()) {
+    refuse(
+        "--cascade: {} has no cascade attention; REFERENCE, REFERENCE_FLOAT, FLASH_ATTN and "
+        "FLASHINFER have.",
+        backend.name());
   }
   options.cascade = flags.cascade;
   options.num_sms = flags.num_sms.value_or(options.num_sms);
@@ -153,7 +159,7 @@ DescribedEngine engine_from(const EngineFlags& flags,
   options.max_num_seqs = flags.max_num_seqs;
   options.enable_prefix_caching = flags.enable_prefix_caching;
   options.enable_chunked_prefill = flags.enable_chunked_prefill;
-  set_cascade(flags, options);
+  set_cascade(flags, *chosen.backend, options);
   // Read as signed, because CLI11 would turn -1 into a large seed without a word.
   const std::int64_t seed = flags.block_order_seed.value_or(0);
   if (seed < 0) refuse("--block-order-seed is {}; it must be 0 or more.", seed);

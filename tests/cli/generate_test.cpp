@@ -240,7 +240,7 @@ TEST_SUITE("generate") {
                            "--num-sms 4 has no effect without --cascade.");
     check_generate_refuses(
         "--prompt Hi --cascade --backend CPU_ATTN",
-        "this backend has no cascade attention; REFERENCE, REFERENCE_FLOAT, FLASH_ATTN and "
+        "--cascade: CPU_ATTN has no cascade attention; REFERENCE, REFERENCE_FLOAT, FLASH_ATTN and "
         "FLASHINFER have.");
     check_generate_refuses(
         "--prompt Hi --no-enable-chunked-prefill --max-num-batched-tokens 64",

@@ -18,6 +18,8 @@ let group = 0;          // the cache group whose slots the flat batch shows
 let byGroup = false;    // the pool's colours: by group, not by request
 let poolGrid = null, batchGrid = null;
 
+// "1 token", "2 tokens".
+function counted(count, what) { return `${count} ${what}${count === 1 ? "" : "s"}`; }
 function sized(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.style.width = width + "px"; canvas.style.height = height + "px";
@@ -114,7 +116,7 @@ function drawBatch(step) {
     if (side >= 26) label(pen, slot, x, y, size, request === null ? "#99a" : "#fff");
   });
   el("batch-size").textContent =
-    `${tokens.length} tokens of ${step.r.length} requests, padded to ${slots.length}; in each the slot that it is written to`;
+    `${counted(tokens.length, "token")} of ${counted(step.r.length, "request")}, padded to ${slots.length}; in each the slot that it is written to`;
 }
 function drawRows(step) {
   const prefix = prefixBlocks(step);
