@@ -85,18 +85,7 @@ struct SharedPrefixBatch {
         suffix_pages(device, plan.own.decode.pages) {}
 
   // Into the suffix's results.
-  MergeStatesParams merge() const {
-    const PagedAttentionParams& params = suffix.params();
-    return {.prefix_output = prefix.params().output,
-            .prefix_lse = prefix.params().lse,
-            .suffix_output = params.output,
-            .suffix_lse = params.lse,
-            .num_tokens = params.num_tokens,
-            .num_query_heads = params.num_query_heads,
-            .head_size_v = params.head_size_v,
-            .output = params.output,
-            .lse = params.lse};
-  }
+  MergeStatesParams merge() const { return merge_into_suffix(prefix.params(), suffix.params()); }
 
   Tensor query, key;
   CommonAttentionMetadata metadata;

@@ -12,6 +12,19 @@ HostBatch suffix_batch(const HostBatch& batch, const CascadeParts& parts) {
   return {batch.query, batch.key, batch.value, parts.suffix, parts.suffix_variant};
 }
 
+MergeStatesParams merge_into_suffix(const PagedAttentionParams& prefix,
+                                    const PagedAttentionParams& suffix) {
+  return {.prefix_output = prefix.output,
+          .prefix_lse = prefix.lse,
+          .suffix_output = suffix.output,
+          .suffix_lse = suffix.lse,
+          .num_tokens = suffix.num_tokens,
+          .num_query_heads = suffix.num_query_heads,
+          .head_size_v = suffix.head_size_v,
+          .output = suffix.output,
+          .lse = suffix.lse};
+}
+
 void attend_by_rungs(const std::shared_ptr<Device>& device,
                      const KernelSet& kernels,
                      const DeviceKvCache& cache,
@@ -29,16 +42,7 @@ void attend_by_rungs(const std::shared_ptr<Device>& device,
   launch_rung(device, rungs.suffix, suffix.params());
 
   // Step 3: merge, into the suffix's results
-  const PagedAttentionParams& params = suffix.params();
-  kernels.merge_states.launch({.prefix_output = prefix.params().output,
-                               .prefix_lse = prefix.params().lse,
-                               .suffix_output = params.output,
-                               .suffix_lse = params.lse,
-                               .num_tokens = params.num_tokens,
-                               .num_query_heads = params.num_query_heads,
-                               .head_size_v = params.head_size_v,
-                               .output = params.output,
-                               .lse = params.lse});
+  kernels.merge_states.launch(merge_into_suffix(prefix.params(), suffix.params()));
   suffix.copy_results_to(output, lse);
 }
 

@@ -29,6 +29,12 @@ HostBatch prefix_batch(const HostBatch& batch, const CascadeParts& parts);
 /// \param parts  of it; outlive the result
 HostBatch suffix_batch(const HostBatch& batch, const CascadeParts& parts);
 
+/// What merges the results of both parts' launches, in the place of the suffix's.
+/// \param prefix  its launch
+/// \param suffix  its launch, of as many tokens
+MergeStatesParams merge_into_suffix(const PagedAttentionParams& prefix,
+                                    const PagedAttentionParams& suffix);
+
 /// Three launches, the second of which may follow on the first at once: the prefix, the suffix, merge_states. Between
 /// them nothing leaves the device.
 /// \param device   where the cache lies

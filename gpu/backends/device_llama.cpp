@@ -48,12 +48,6 @@ RowMatrix cos_sin_table(const LlamaConfig& config) {
   return table;
 }
 
-template <typename Value>
-void overwrite(Device& device, const DeviceArray& array, const std::vector<Value>& values) {
-  if (values.empty()) return;
-  device.copy_to_device(array.data(), values.data(), values.size() * sizeof(Value));
-}
-
 Tensor fetch(Device& device, const void* rows, const Shape& shape) {
   Tensor tensor(DType::kFloat32, shape);
   device.copy_to_host(tensor.bytes(), rows, static_cast<std::size_t>(tensor.size_in_bytes()));
@@ -155,10 +149,10 @@ void DeviceLlama::update(const LlamaBatch& padded) {
   }
   batch_.update(padded.metadata);
   attention_->update(padded.metadata);
-  overwrite(*device_, token_ids_, padded.token_ids);
-  overwrite(*device_, positions_, padded.positions);
-  overwrite(*device_, logits_indices_,
-            std::vector<std::int32_t>(padded.logits_indices.begin(), padded.logits_indices.end()));
+  token_ids_.overwrite(padded.token_ids);
+  positions_.overwrite(padded.positions);
+  logits_indices_.overwrite(
+      std::vector<std::int32_t>(padded.logits_indices.begin(), padded.logits_indices.end()));
   shape_ = launch_shape_of(padded.metadata);
   metadata_ = padded.metadata;
   num_common_prefix_blocks_ = padded.num_common_prefix_blocks;

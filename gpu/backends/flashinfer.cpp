@@ -191,8 +191,7 @@ class FlashInferImpl final : public KernelImpl {
 class LaunchedDecodes final : public LaunchedAttention {
  public:
   LaunchedDecodes(const std::shared_ptr<Device>& device, const PersistentBatchSizes& sizes)
-      : device_(device),
-        kernels_(kernels_of(*device)),
+      : kernels_(kernels_of(*device)),
         page_size_(sizes.cache.block_size),
         paged_kv_indptr_(device, bytes_of(sizes.max_num_reqs + 1), "paged_kv_indptr"),
         paged_kv_indices_(
@@ -207,9 +206,9 @@ class LaunchedDecodes final : public LaunchedAttention {
                    padded.seq_lens[static_cast<std::size_t>(req_idx)], page_size_);
     }
     validate(pages, page_size_);
-    overwrite(paged_kv_indptr_, pages.paged_kv_indptr);
-    overwrite(paged_kv_indices_, pages.paged_kv_indices);
-    overwrite(paged_kv_last_page_len_, pages.paged_kv_last_page_len);
+    paged_kv_indptr_.overwrite(pages.paged_kv_indptr);
+    paged_kv_indices_.overwrite(pages.paged_kv_indices);
+    paged_kv_last_page_len_.overwrite(pages.paged_kv_last_page_len);
   }
   bool takes(const LaunchShape& shape) const override { return shape.max_query_len <= 1; }
   std::int64_t workspace_floats(const LaunchShape&,
@@ -230,12 +229,7 @@ class LaunchedDecodes final : public LaunchedAttention {
   static std::size_t bytes_of(std::int64_t count) {
     return static_cast<std::size_t>(count) * sizeof(std::int32_t);
   }
-  void overwrite(const DeviceArray& array, const std::vector<std::int32_t>& values) const {
-    if (values.empty()) return;
-    device_->copy_to_device(array.data(), values.data(), values.size() * sizeof(std::int32_t));
-  }
 
-  std::shared_ptr<Device> device_;
   KernelSet kernels_;
   std::int64_t page_size_;
   DeviceArray paged_kv_indptr_;         // [max_num_reqs + 1]

@@ -110,8 +110,7 @@ class LaunchedFlex final : public LaunchedAttention {
   LaunchedFlex(const std::shared_ptr<Device>& device,
                const PersistentBatchSizes& sizes,
                bool has_rules_of_contract)
-      : device_(device),
-        kernels_(kernels_of(*device)),
+      : kernels_(kernels_of(*device)),
         sizes_(sizes),
         has_rules_of_contract_(has_rules_of_contract),
         physical_to_logical_(
@@ -127,8 +126,8 @@ class LaunchedFlex final : public LaunchedAttention {
   void update(const CommonAttentionMetadata& padded) override {
     if (!has_rules_of_contract_) return;
     const std::int64_t num_blocks = sizes_.cache.num_blocks;
-    overwrite(physical_to_logical_,
-              physical_to_logical(padded, sizes_.cache.block_size, num_blocks));
+    physical_to_logical_.overwrite(
+        physical_to_logical(padded, sizes_.cache.block_size, num_blocks));
     const auto num_tokens = static_cast<std::int64_t>(padded.slot_mapping.size());
     BlockMask mask =
         build_block_mask(padded, num_tokens, 1, sizes_.cache.block_size, num_blocks, VariantMask{});
@@ -138,13 +137,13 @@ class LaunchedFlex final : public LaunchedAttention {
                   mask.kv_num_blocks[static_cast<std::size_t>(group)],
                   lists.begin() + group * num_blocks);
     }
-    overwrite(kv_indices_, lists);
+    kv_indices_.overwrite(lists);
     // Thread blocks behind the last group get an empty one.
     const auto most_groups = static_cast<std::size_t>(sizes_.max_num_tokens);
     mask.group_start.resize(most_groups + 1, mask.group_start.back());
     mask.kv_num_blocks.resize(most_groups, 0);
-    overwrite(group_start_, mask.group_start);
-    overwrite(kv_num_blocks_, mask.kv_num_blocks);
+    group_start_.overwrite(mask.group_start);
+    kv_num_blocks_.overwrite(mask.kv_num_blocks);
   }
 
   std::int64_t workspace_floats(const LaunchShape&, const PagedAttentionParams&) const override {
@@ -168,12 +167,7 @@ class LaunchedFlex final : public LaunchedAttention {
   static std::size_t bytes_of(std::int64_t count) {
     return static_cast<std::size_t>(count) * sizeof(std::int32_t);
   }
-  void overwrite(const DeviceArray& array, const std::vector<std::int32_t>& values) const {
-    if (values.empty()) return;
-    device_->copy_to_device(array.data(), values.data(), values.size() * sizeof(std::int32_t));
-  }
 
-  std::shared_ptr<Device> device_;
   KernelSet kernels_;
   PersistentBatchSizes sizes_;
   bool has_rules_of_contract_;

@@ -33,20 +33,6 @@ void require_fits(const char* what, std::int64_t count, std::int64_t most) {
   }
 }
 
-template <typename Value>
-void overwrite(Device& device, const DeviceArray& array, const std::vector<Value>& values) {
-  if (!values.empty()) {
-    device.copy_to_device(array.data(), values.data(), values.size() * sizeof(Value));
-  }
-}
-
-void overwrite(Device& device, const DeviceArray& array, const Tensor& rows) {
-  if (rows.size() > 0) {
-    device.copy_to_device(array.data(), rows.bytes(),
-                          static_cast<std::size_t>(rows.size_in_bytes()));
-  }
-}
-
 }  // namespace
 
 LaunchShape launch_shape_of(const CommonAttentionMetadata& metadata) {
@@ -85,10 +71,10 @@ void PersistentBatch::update(const CommonAttentionMetadata& padded) {
            padded.block_table.max_blocks_per_req, sizes_.max_blocks_per_req);
   }
   validate(padded, AttnType::kDecoder, num_tokens, sizes_.cache, StepUse::kStoreAndAttend);
-  overwrite(*device_, query_start_loc_, padded.query_start_loc);
-  overwrite(*device_, seq_lens_, padded.seq_lens);
-  overwrite(*device_, block_table_, padded.block_table.entries);
-  overwrite(*device_, slot_mapping_, padded.slot_mapping);
+  query_start_loc_.overwrite(padded.query_start_loc);
+  seq_lens_.overwrite(padded.seq_lens);
+  block_table_.overwrite(padded.block_table.entries);
+  slot_mapping_.overwrite(padded.slot_mapping);
 }
 
 void PersistentBatch::update_inputs(const Tensor& query, const Tensor& key, const Tensor& value) {
@@ -99,9 +85,9 @@ void PersistentBatch::update_inputs(const Tensor& query, const Tensor& key, cons
            to_string(query.dtype()), query.shape()[1], to_string(sizes_.query_dtype),
            sizes_.num_query_heads);
   }
-  overwrite(*device_, query_, query);
-  overwrite(*device_, key_, key);
-  overwrite(*device_, value_, value);
+  query_.overwrite(query);
+  key_.overwrite(key);
+  value_.overwrite(value);
 }
 
 PagedAttentionParams PersistentBatch::attention(const LaunchShape& shape,

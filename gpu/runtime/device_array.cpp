@@ -1,5 +1,7 @@
 #include "gpu/runtime/device_array.h"
 
+#include "reference/contract/refuse.h"
+
 namespace pagelab {
 
 DeviceArray::DeviceArray(std::shared_ptr<Device> device, std::size_t bytes, const std::string& name)
@@ -21,6 +23,11 @@ DeviceArray::~DeviceArray() {
 
 void DeviceArray::copy_from(const void* host) {
   if (bytes_ > 0) device_->copy_to_device(data_, host, bytes_);
+}
+
+void DeviceArray::overwrite(const void* host, std::size_t bytes) {
+  if (bytes > bytes_) refuse("{} bytes do not fit a device array of {} bytes.", bytes, bytes_);
+  if (bytes > 0) device_->copy_to_device(data_, host, bytes);
 }
 
 void DeviceArray::copy_to(void* host) const {

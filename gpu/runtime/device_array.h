@@ -52,10 +52,21 @@ class DeviceArray {
 
   /// Copies `bytes()` bytes from the host.
   void copy_from(const void* host);
+  /// Copies values over the beginning, and leaves what lies behind them: for arrays that stay where they are.
+  /// \throws Error  if there are more than the array holds
+  template <typename T>
+  void overwrite(const std::vector<T>& values) {
+    overwrite(values.data(), values.size() * sizeof(T));
+  }
+  /// \copydoc overwrite(const std::vector<T>&)
+  void overwrite(const Tensor& values) {
+    overwrite(values.bytes(), static_cast<std::size_t>(values.size_in_bytes()));
+  }
   /// Copies `bytes()` bytes to the host, after all work before it.
   void copy_to(void* host) const;
 
  private:
+  void overwrite(const void* host, std::size_t bytes);
   void swap(DeviceArray& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(data_, other.data_);

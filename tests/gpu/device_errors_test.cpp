@@ -70,6 +70,18 @@ TEST_SUITE("device errors") {
     CHECK_NOTHROW(device->synchronize());
   }
 
+  TEST_CASE("an array is overwritten from its beginning and never beyond its end") {
+    DeviceArray array =
+        DeviceArray::copy_of(simulator_device(), std::vector<int>{1, 2, 3}, "three");
+    array.overwrite(std::vector<int>{7, 8});
+    array.overwrite(std::vector<int>{});
+    std::vector<int> values(3);
+    array.copy_to(values.data());
+    CHECK(values == std::vector<int>{7, 8, 3});
+    CHECK_THROWS_WITH_AS(array.overwrite(std::vector<int>{1, 2, 3, 4}),
+                         "16 bytes do not fit a device array of 12 bytes.", Error);
+  }
+
   TEST_CASE("an array keeps what was copied to it and an empty one has no address") {
     for (const auto& device : simulators()) {
       const std::vector<int> values = {3, 1, 4, 1, 5};
