@@ -42,7 +42,9 @@ std::int64_t most_batched_tokens(const EngineFlags& flags, const LlamaConfig& co
   return kUsualBatchedTokens;
 }
 
-void set_cascade(const EngineFlags& flags, const AttentionBackend& backend, EngineOptions& options) {
+void set_cascade(const EngineFlags& flags,
+                 const AttentionBackend& backend,
+                 EngineOptions& options) {
   if (flags.num_sms && !flags.cascade) {
     refuse("--num-sms {} has no effect without --cascade.", *flags.num_sms);
   }
