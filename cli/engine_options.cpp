@@ -85,7 +85,10 @@ std::int64_t num_shared_tokens(const StepRecord& step,
 ResolvedCudagraphMode resolved_graphs(const std::string& mode, CudagraphModeRequest request) {
   request.mode = cudagraph_mode_of(mode);
   ResolvedCudagraphMode resolved = resolve_cudagraph_mode(request);
-  if (resolved.error) refuse("{}", *resolved.error);
+  if (resolved.error) {
+    refuse("--cudagraph-mode {}: {}; or name another backend, as --backend FLASH_ATTN.", mode,
+           *resolved.error);
+  }
   return resolved;
 }
 
@@ -176,6 +179,7 @@ DescribedEngine engine_from(const EngineFlags& flags,
   options.cudagraph_mode = graphs.mode;
   for (const CudagraphDowngrade& downgrade : graphs.downgrades) {
     engine.log.push_back("WARNING " + downgrade.warning);
+    engine.log.push_back("it would take " + downgrade.remedy);
   }
   return engine;
 }

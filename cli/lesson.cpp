@@ -20,7 +20,7 @@ struct LessonOptions {
 
 void list_lessons() {
   for (const Lesson& lesson : all_lessons()) {
-    fmt::print("{:2}  {:24}  {}\n", lesson.number, lesson.title,
+    fmt::print("{:2}  {:34}  {}\n", lesson.number, lesson.title,
                short_path(lesson.folder / "README.md"));
   }
   fmt::print(

@@ -59,7 +59,8 @@ void print_engine(const SimulateOptions& options, const SimulatedEngine& engine)
   fmt::print("  runner      {}\n", options.cascade ? "the first, with cascade attention"
                                                    : "the second, which has no cascade attention");
   for (const CudagraphDowngrade& downgrade : engine.graphs.downgrades) {
-    fmt::print("  WARNING     {}\n", downgrade.warning);
+    fmt::print("  WARNING     {}\n              it would take {}\n", downgrade.warning,
+               downgrade.remedy);
   }
 }
 

@@ -154,6 +154,7 @@ TEST_SUITE("generate") {
     CHECK(run.exit_status == 0);
     CHECK(run.output.find("WARNING CUDAGraphMode.FULL_AND_PIECEWISE is not supported with "
                           "CPUAttentionBackend backend") != std::string::npos);
+    CHECK(run.output.find("it would take a backend whose support is ") != std::string::npos);
     CHECK(run.output.find("CUDA graphs, PIECEWISE: ") != std::string::npos);
   }
 

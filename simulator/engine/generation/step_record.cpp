@@ -22,10 +22,10 @@ std::string requests_of(const std::vector<std::int64_t>& req_indices) {
 }  // namespace
 
 std::string to_string(const StepRecord& record) {
-  std::string line =
-      fmt::format("step {}: {} decode + {} prefill tokens, {} blocks in use, {} waiting",
-                  record.step_idx, record.num_decode_tokens, record.num_prefill_tokens,
-                  record.num_blocks_in_use, record.num_waiting);
+  std::string line = fmt::format(
+      "step {}: {} decode + {} prefill tokens, {} block{} in use, {} waiting", record.step_idx,
+      record.num_decode_tokens, record.num_prefill_tokens, record.num_blocks_in_use,
+      record.num_blocks_in_use == 1 ? "" : "s", record.num_waiting);
   if (record.num_hit_tokens > 0) {
     line += fmt::format("; {} tokens found in the prefix cache", record.num_hit_tokens);
   }
